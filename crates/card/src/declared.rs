@@ -1,5 +1,4 @@
-//! What the catalog declares: what bounds one unit's part, which groups there are, and which of it is
-//! enforced.
+//! What the catalog declares: the bounds on one unit's part, the groups, and which of these are enforced.
 
 use chrono::{DateTime, TimeDelta};
 use ledger::Rules;

@@ -1,6 +1,6 @@
 //! The card for people: a page without external assets, or a part of one.
 //!
-//! Whatever is in it is escaped here; nobody gives markup.
+//! Everything in it is escaped here; callers give text, never markup.
 
 use crate::Card;
 use crate::declared::TableLine;

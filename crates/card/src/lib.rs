@@ -1,10 +1,10 @@
-//! The privacy card of a dataset: one document that says whose privacy is protected how, and how anybody can
+//! The privacy card of a dataset: one document that says whose privacy is protected, how, and how anybody can
 //! tell.
 //!
 //! Three sources are kept apart in it, because they are believed for different reasons:
 //!
 //! - *Numbers* are computed from the ledger's events and the catalog. [`differences`] computes them again, as
-//!   of the entry that the card names, and says which are not so.
+//!   of the entry that the card names, and says which differ.
 //! - *Words* are what only people can say ([`Words`], a file `card.toml`): how ε was chosen, what was
 //!   published without noise. They are marked as asserted.
 //! - *What the catalog declares* is split into what is enforced (bounds clamp, limits cut) and what is a
@@ -12,7 +12,7 @@
 //!
 //! Nothing in a card is read from data, and nothing in it names a file, a row count, an analyst or a query.
 //! So a card says nothing about the data that the catalog and the ledger's charges do not say, and those are
-//! public: it is the same for neighbouring data under the same ledger.
+//! public. It is the same for neighbouring data under the same ledger.
 //!
 //! ```
 //! use card::{Card, Ledger, Words};

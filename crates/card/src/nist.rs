@@ -1,5 +1,5 @@
-//! The points by which NIST SP 800-226 evaluates a claim of differential privacy, in our words, and what this
-//! dataset answers.
+//! The points by which NIST SP 800-226 evaluates a claim of differential privacy, in our words, and the
+//! answers for this dataset.
 //!
 //! Twenty-three follow from the catalog, the ledger and how the system works. Five are asked of people:
 //! nothing in a program knows why an ε was chosen.

@@ -1,4 +1,4 @@
-//! What is computed from the rules and the ledger's events: every number of a card that is not declared.
+//! Every number of a card that is not declared: computed from the rules and the ledger's events.
 
 use crate::{Error, Ledger};
 use accounting::{

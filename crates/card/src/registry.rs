@@ -1,8 +1,8 @@
 //! The card as a record of the registry of deployments (github.com/opendp/deployments-registry-data, schema
 //! of 2026-07): one YAML file with the fields of all three tiers.
 //!
-//! The registry shows every text as Markdown with LaTeX. Words of people are theirs, markup and all; names
-//! from the catalog are written so that nothing in them is markup.
+//! The registry shows every text as Markdown with LaTeX. The words of people are kept as they are, markup
+//! included. Names from the catalog are written so that nothing in them is markup.
 
 use crate::yaml::{Node, write};
 use crate::{Card, Error};

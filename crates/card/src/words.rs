@@ -1,8 +1,9 @@
 //! What only people can say, asked once.
 //!
-//! The answers have a file of their own, `card.toml` beside the catalog, and are no part of it: who answers
-//! them is often somebody else than who declares bounds, and a word changed in a description is no other
-//! catalog, which two curators would have to approve and a server would have to be started with.
+//! The answers have a file of their own, `card.toml` beside the catalog, and are no part of it. There are two
+//! reasons. The person who answers is often not the person who declares bounds. And a changed word in a
+//! description is no other catalog, which two curators would have to approve and a server would have to be
+//! started with.
 
 use crate::Error;
 use files::document::{Advice, Document, text_of};

@@ -1,5 +1,5 @@
 //! As much of YAML as a record needs: maps, lists of texts, numbers, and texts in double quotes, which every
-//! reader of YAML takes for the same text.
+//! YAML reader reads as the same text.
 
 use std::fmt::Write as _;
 

@@ -1,9 +1,9 @@
 //! Our operators and functions on their way to workers.
 //!
 //! The exchange encodes a plan node by node. It asks us for the nodes that the engine does not know, but
-//! never for functions: those it sends by name alone, so that a function with parameters (the ends of a
-//! range, say) would arrive without them, or as another function of the same name. So every node that holds
-//! expressions travels as one of ours ([`Shipped`]), which encodes it, with its functions, by itself.
+//! never for functions: it sends those by name alone. So a function with parameters (the ends of a range,
+//! say) would arrive without them, or as another function of the same name. Therefore every node that holds
+//! expressions travels as one of ours ([`Shipped`]), which encodes it by itself, with its functions.
 
 use crate::seal::SealExec;
 use crate::spread::over;

@@ -1,4 +1,4 @@
-//! Certificates: who is not of the same authority neither sends plans nor receives rows.
+//! Certificates: a machine without one of the same authority neither sends plans nor receives rows.
 
 use datafusion::common::{Result, plan_datafusion_err};
 use std::fmt::{Debug, Formatter};

@@ -1,9 +1,9 @@
 //! A stream that breaks off is not taken for one that ended.
 //!
-//! The exchange ends a stream without an error when the task behind it panics, on either end: what is missing
-//! would look like rows that never were. A worker ends itself at a panic ([`super::Worker::ends_at_panic`]),
-//! so that its connections break; and every stream to the coordinator ends with a seal that says how many
-//! rows it had, which the coordinator requires.
+//! The exchange ends a stream without an error when the task behind it panics, on either end. Missing rows
+//! would look like rows that never existed. So a worker ends itself at a panic
+//! ([`super::Worker::ends_at_panic`]), and its connections break. And every stream to the coordinator ends
+//! with a seal that says how many rows it had, which the coordinator requires.
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array, RecordBatch, new_null_array};
 use datafusion::arrow::compute::{filter_record_batch, is_null};

@@ -1,9 +1,9 @@
-//! Where a plan is cut, and which of its parts run on every worker.
+//! Where a plan is split, and which of its parts run on every worker.
 //!
-//! A plan of one machine becomes one of several: each scan is dealt out to the workers, part of a file by
-//! part of a file; rows are exchanged where the plan exchanges them between threads, and by unit below an
-//! operator that bounds; what needs all rows in one place runs on the coordinator. An operator for which this
-//! is not known to be right is refused, and the question is then computed on one machine.
+//! A plan of one machine becomes one of several. Each scan is dealt out to the workers, part of a file by
+//! part of a file. Rows are exchanged where the plan exchanges them between threads, and by unit below an
+//! operator that bounds. An operator that needs all rows in one place runs on the coordinator. An operator
+//! for which this is not known to be right is refused, and one machine then computes the query.
 //!
 //! # Privacy
 //! Claim: the plan gives the same integers. Proof, by induction over the plan. A part of it is either *whole*
@@ -12,17 +12,17 @@
 //! - A scan of files is shared: the parts of files that the workers read are those of the one scan, each once
 //!   ([`is_covered`] compares them).
 //! - An operator that looks at one row at a time (a projection, a filter, a join to public rows that each
-//!   worker has completely) leaves shared rows shared. Of joins, only those that never give a row for a
-//!   public row alone are taken: that one would be given by every worker.
+//!   worker has completely) leaves shared rows shared. Only joins that never return a row for a public row
+//!   alone are accepted: every worker would return that row.
 //! - An operator that needs equal keys in one place has them there: its input is partitioned by a hash of
 //!   some of these keys, and such a partitioning comes from an exchange between all workers alone, since
-//!   every exchange by hash becomes one. One part is not taken for partitioned, as it is on one machine.
+//!   every exchange by hash becomes one. One part does not count as partitioned, as it does on one machine.
 //! - An operator that bounds has all rows of a unit in one part, or reads sorted parts whose ends are joined
 //!   on the coordinator, and is whole then: [`bound::remote`].
 //! - A partial aggregation may see any rows: the final one reads all of its results for a key. Only those are
-//!   taken whose result does not depend on an order, bit for bit.
-//! - What needs all rows in one place reads a gathering of all parts of all workers, and is whole; so is
-//!   everything above it. Each part ends with the number of its rows ([`super::seal`]).
+//!   accepted whose result does not depend on an order, bit for bit.
+//! - An operator that needs all rows in one place reads a gathering of all parts of all workers, and is
+//!   whole; so is everything above it. Each part ends with the number of its rows ([`super::seal`]).
 //!
 //! Audited by: `tests`, and by the tests of `sql` that hold this engine against the local one; mutants leave
 //! out the exchange, and have every worker read all files.

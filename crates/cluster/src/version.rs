@@ -1,10 +1,10 @@
-//! Whether a coordinator and a worker may work together: the same version of this program, and the same hash
-//! of the same value.
+//! A coordinator and a worker may work together if they are the same version of this program and hash the
+//! same value to the same number.
 //!
 //! Rows are sent to workers by a hash of their unit. Two workers that hash differently (because of another
-//! build, or another processor) would send two rows of one person to two places, each of which would count
-//! that person up to the bound: the sensitivity would double, and nothing would look wrong. So the hashes of
-//! a fixed sample are part of the version.
+//! build, or another processor) would send two rows of one person to two places. Each place would count that
+//! person up to the bound. The sensitivity would double, and nothing would look wrong. So the hashes of a
+//! fixed sample are part of the version.
 
 use datafusion::arrow::array::{
     ArrayRef, AsArray, BooleanArray, Date32Array, Float64Array, Int64Array, RecordBatch, StringViewArray,

@@ -1,4 +1,4 @@
-//! A worker: takes parts of plans from who has a certificate, checks them, and computes.
+//! A worker: takes parts of plans from machines that have a certificate, checks them, and computes.
 
 use crate::channels::Channels;
 use crate::codec::Codec;

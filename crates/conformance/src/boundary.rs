@@ -1,9 +1,9 @@
 //! Computations on synthetic data through a real account, watched by the grey box.
 //!
-//! The recorder must see what goes into a mechanism, and nothing takes a private value out of an
-//! [`Aggregate`] but a mechanism. So no back boundary is opened: what an aggregate holds is read through the
-//! front one, by a second release whose noise is zero but for a probability of e⁻¹⁰⁰⁰. That costs an ε in the
-//! thousands, which no budget for data of people allows, and the data here is synthetic.
+//! The recorder must see what goes into a mechanism, and only a mechanism takes a private value out of an
+//! [`Aggregate`]. No back door is opened for that: the value is read through the front door, by a second
+//! release whose noise is zero but for a probability of e⁻¹⁰⁰⁰. That costs an ε in the thousands, which no
+//! budget for data of people allows. The data here is synthetic.
 
 use crate::{Error, explained};
 use accounting::{Delta, Epsilon, Neighbors, PrivacyUnit, Promise};

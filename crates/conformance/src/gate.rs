@@ -1,4 +1,4 @@
-//! What came of the checks, for people and programs.
+//! The results of the checks, for people and programs.
 
 use crate::{Done, Effort, Error, Expected};
 use ::report::{Column, Findings, Table, significant};

@@ -1,4 +1,4 @@
-//! Groups whose names are private: which of two come out, and with which counts.
+//! Groups whose names are private: which of two are released, and with which counts.
 
 use crate::noise::rounded_tail;
 use crate::subject::{Plan, Subject};

@@ -1,4 +1,4 @@
-//! Every mechanism that Deniable ships against its own claim, by every method there is, and the proof that
+//! Tests every mechanism that Deniable ships against its own claim, by every method there is, and shows that
 //! each method can fail.
 //!
 //! ```text
@@ -8,11 +8,11 @@
 //!           ──► fit        draws against the distribution that was proved
 //! ```
 //!
-//! What audits found, in words, as objects and drawn, is here too: of these checks ([`Gate`]), of mechanisms
-//! of known standing ([`gallery`]), of anybody's program ([`AuditedProgram`]), of models that were trained
-//! once ([`one_run`]), and of distributions ([`curve`](fn@curve)).
+//! It also renders audit results as text, JSON and figures: results of these checks ([`Gate`]), of mechanisms
+//! of known standing ([`gallery`]), of any program ([`AuditedProgram`]), of models that were trained once
+//! ([`one_run`]), and of distributions ([`curve`](fn@curve)).
 //!
-//! A mechanism is added to the closed list of the crate `mechanism`; a test here fails until it has its
+//! When a mechanism is added to the closed list of the crate `mechanism`, a test here fails until it has its
 //! [`Check`]s.
 //!
 //! ```

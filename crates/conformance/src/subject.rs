@@ -1,7 +1,7 @@
-//! What the gate must know of a mechanism, and the checks that follow from it.
+//! What the gate must know about a mechanism, and the checks that follow from it.
 //!
 //! A [`Subject`] says how a mechanism is built, what its output distribution is by its definition, and on
-//! which inputs its claim is closest to breaking. From that come five checks:
+//! which inputs its claim is closest to breaking. Five checks follow from that:
 //!
 //! ```text
 //! exact      the distribution on every pair                          must be proved

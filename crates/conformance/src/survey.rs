@@ -1,4 +1,4 @@
-//! Randomized answers: the report of one person, whatever the others say.
+//! Randomized answers: the report of one person, which does not depend on the others.
 
 use crate::subject::{Plan, Subject};
 use crate::{Error, explained};

@@ -1,8 +1,8 @@
-//! Files as every other crate reads and writes them: CSV as columns of text, documents that people write by
-//! hand, and files that are written whole or not at all.
+//! Reads and writes files for every other crate: CSV as columns of text, documents that people write by hand,
+//! and files that are written whole or not at all.
 //!
-//! It is a crate of its own because reading text is what a question about a CSV file waits for: small, and
-//! built with all optimisation.
+//! It is a crate of its own because a query over a CSV file waits for the reading of text. So the crate is
+//! small, and built with all optimisation.
 
 #[cfg(feature = "csv")]
 pub mod csv;

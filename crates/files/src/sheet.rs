@@ -1,19 +1,23 @@
-//! A CSV file in memory, row by row, of which no field decides how the others are read.
+//! A CSV file in memory, row by row. No field decides how the others are read.
 //!
-//! A row is a line, or several of them: a field in quotes may hold line breaks, in a *well-formed* row. That
-//! is one with as many fields as the first line, in which every quote opens a field at its beginning, is
-//! doubled inside of quotes, or closes a field before a comma or the end of a line. A quote that is open at
-//! the end of a line where no such row begins ends with its line. Reading never fails because of what is in a
-//! field: rows may be short or long, and bytes need not be text.
+//! A row is a line, or several lines if it is *well-formed* and has line breaks inside of quotes. A
+//! well-formed row has as many fields as the first line. Every quote in it opens a field at its beginning, is
+//! doubled inside of quotes, or closes a field before a comma or the end of a line. If a quote is open at the
+//! end of a line and no such row begins there, the quote ends with its line. Reading never fails because of
+//! what is in a field: rows may be short or long, and bytes need not be text.
 //!
-//! So what somebody answers decides neither whether a command succeeds nor how many rows it sees, in either
-//! of these files. In one that a program wrote, every row is well-formed whatever the answers are. In one
-//! whose rows are of one line each and well-formed, but for one line that may hold anything, each row is its
-//! own line, because a well-formed row has an even number of quotes (`files::csv` has the proof). Where two
-//! lines are broken, the first may take in the lines up to the second.
+//! So in two kinds of files, the answer that a person gives decides neither whether a command succeeds nor
+//! how many rows it sees:
 //!
-//! Fields are counted from the left, so what is left of an answer is found without looking at the answer, and
-//! what is right of it is not: a comma in an answer that is not quoted, or a quote that it opens, moves
+//! - In a file that a program wrote, every row is well-formed whatever the answers are.
+//! - In the other kind, rows are of one line each and well-formed, but for one line that may hold anything.
+//!   Each row is its own line there, because a well-formed row has an even number of quotes (`files::csv` has
+//!   the proof).
+//!
+//! If two lines are broken, the first may take in the lines up to the second.
+//!
+//! Fields are counted from the left. So fields left of an answer are found without looking at the answer, and
+//! fields right of it are not: a comma in an answer that is not quoted, or a quote that it opens, moves
 //! everything after it. See [`Row::left_of`].
 
 use std::path::Path;

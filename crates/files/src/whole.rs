@@ -1,4 +1,4 @@
-//! Writing files so that a reader, or the same command run again, never meets half of one.
+//! Writes files so that a reader, or the same command run again, never finds half of one.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Write};

@@ -1,5 +1,5 @@
-//! The files in `fuzz/corpus`, and copies of them that are changed by a fixed seed: what a fuzzer begins
-//! with, in every run of the tests.
+//! The files in `fuzz/corpus`, and copies of them that are changed by a fixed seed: a fuzzer's starting
+//! inputs, in every run of the tests.
 //!
 //! An input that ends the process (an overflow of the stack, memory) leaves no message. Each input is
 //! therefore kept in a file while it runs: `deniable-fuzzed-NAME-PROCESS` in the folder for temporary files,

@@ -1,4 +1,4 @@
-//! Questions and catalogs.
+//! Queries and catalogs.
 
 use crate::{check_reported, file};
 use ::sql::blocking::Dataset;

@@ -1,4 +1,4 @@
-//! Everything that reads bytes of others, as functions of bytes that must not panic, hang, or overflow the
+//! Parsers of untrusted input, as fuzz targets: functions of bytes that must not panic, hang, or overflow the
 //! stack.
 //!
 //! ```text

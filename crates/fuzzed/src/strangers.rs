@@ -1,4 +1,4 @@
-//! What strangers say to the server before they have signed in.
+//! What strangers send to the server before they have signed in.
 
 use crate::engine::sample;
 use ::sql::Dataset;

@@ -1,12 +1,11 @@
-//! What an analyst is called.
+//! The names of analysts.
 //!
-//! A share holds one person back only if that person has one name. So names that look the same are the same:
-//! a name is normalised wherever it comes in, in rules, with charges and out of entries that an earlier
-//! version wrote, and what two spellings spent counts together.
+//! A share limits one person only if that person has one name. So names that look the same are the same. A
+//! name is normalised wherever it comes in: in rules, with charges, and from entries that an earlier version
+//! wrote. What two spellings spent counts together.
 //!
-//! What normalising cannot do: letters of different alphabets may look alike (a Latin and a Cyrillic *a*),
-//! and anybody may make up a name. That is why an analyst whom the rules do not list has no share where they
-//! list any.
+//! Normalising has limits: letters of different alphabets may look alike (a Latin and a Cyrillic *a*), and
+//! anybody may make up a name. So if the rules list any analyst, an analyst who is not listed has no share.
 
 use crate::Error;
 use icu_casemap::CaseMapper;

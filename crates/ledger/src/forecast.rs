@@ -1,5 +1,5 @@
-//! How often the same can be asked, what would fit and what is left then: derived from earlier charges and
-//! parameters, never from data.
+//! How often the same query can be asked, what would fit, and what is left then. All of it follows from
+//! earlier charges and parameters, never from data.
 
 use crate::tally::Tally;
 use accounting::{Epsilon, Event};

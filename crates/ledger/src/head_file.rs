@@ -1,17 +1,18 @@
 //! The last entry that was verified, kept in a small file beside the ledger.
 //!
-//! A chain of hashes shows what was changed in its middle, and not that its end was cut off or that all of it
-//! is gone: an older copy is a whole chain too. So whoever appends an entry writes its number and hash into a
-//! file of its own, and whoever charges next finds that entry again, or charges nothing.
+//! A chain of hashes shows a change in its middle. It does not show that its end was taken off, or that all
+//! of it is gone: an older copy is a whole chain too. So a process that appends an entry writes its number
+//! and hash into a file of its own. The next charge finds that entry again, or charges nothing.
 //!
-//! - It is written after the commit, so it may lag behind the ledger (after a crash, or when two processes
-//!   write it in the other order), and never leads. What was appended since is checked link by link, so a
-//!   head that lags costs time and lets nothing pass.
-//! - A file keeps it as `LEDGER.head`. The tables of a PostgreSQL database can be written by whoever can
-//!   write its ledger, so there it is kept by each machine that charges, where [`Place::PostgresKeepingHead`]
-//!   says.
-//! - It is no secret, and no signature: who can write to the ledger and to this file can forge both. It shows
-//!   accidents (a restored backup, a deleted file, an editor) and whoever can write to only one of the two.
+//! - It is written after the commit. So it may lag behind the ledger (after a crash, or when two processes
+//!   write it in the other order), and never leads. Entries that were appended since are checked link by
+//!   link, so a head that lags costs time and lets nothing pass.
+//! - For a ledger in a file it is `LEDGER.head`. Anyone who can write a ledger in PostgreSQL can write the
+//!   other tables of that database. So there each machine that charges keeps its own, where
+//!   [`Place::PostgresKeepingHead`] says.
+//! - It is no secret, and no signature: anyone who can write to the ledger and to this file can forge both.
+//!   It shows accidents (a restored backup, a deleted file, an editor), and changes by anyone who can write
+//!   to only one of the two.
 
 use crate::chain::Head;
 use crate::{Error, Place};

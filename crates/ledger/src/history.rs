@@ -1,5 +1,5 @@
-//! Reading the chain from its first entry: what was charged, whether all of it is as it was written, and what
-//! it sums up to.
+//! Reads the chain from its first entry: what was charged, whether all of it is as it was written, and the
+//! sums.
 
 use crate::analyst::normalised;
 use crate::backend::{Backend, Snapshot};

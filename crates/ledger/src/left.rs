@@ -1,4 +1,4 @@
-//! What one further release may cost.
+//! The most that one further release may cost.
 
 use crate::gate::Gate;
 use accounting::{Epsilon, Event};

@@ -1,4 +1,4 @@
-//! What limits a charge beside the budget and the share: limits of an account, and requests that are charged
+//! Limits of a charge beside the budget and the share: limits of an account, and requests that are charged
 //! once.
 
 use crate::Error;

@@ -1,4 +1,4 @@
-//! One question of one analyst, as a mechanism sees the ledger.
+//! The ledger as a mechanism sees it: one query of one analyst.
 
 use crate::store::Conditions;
 use crate::{Analyst, Caps, Error, Once, Store};

@@ -1,4 +1,4 @@
-//! What a ledger says was spent, by every way of counting.
+//! What was spent according to a ledger, by every way of counting.
 
 use crate::{Analyst, Entry, Error, Left, More, Place, Rules, Store, Temporary, Used, Verified, used_after};
 use accounting::{Accountant, Delta, Epsilon, Event, PrivacyUnit, Promise, RenyiOdometer, RenyiOrders};

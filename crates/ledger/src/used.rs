@@ -1,4 +1,4 @@
-//! How much of a budget is used, as the filter counts that enforces it.
+//! How much of a budget is used, as the filter that enforces it counts.
 
 use crate::{Error, Rules};
 use accounting::{Delta, Event, Promise};

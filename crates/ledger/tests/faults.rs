@@ -1,11 +1,11 @@
-//! A disk that fills up in every block of a charge, and a process that dies in every step of a checkpoint:
-//! nothing is lost, nothing is charged twice, the words say what to do, and everything goes on once there is
-//! room, in the process that ran into it too.
+//! A disk that fills up in every block of a charge, and a process that dies in every step of a checkpoint.
+//! Nothing is lost, nothing is charged twice, and the message says what to do. Everything goes on once there
+//! is room, also in the process that ran into it.
 //!
-//! A limit on the size of files stands for the full disk: it needs no rights, and fails at the very byte that
-//! a test wants. It holds for the file, its log, the log's index and the head. The children are this program
-//! again, as its test `child`; their parent lifts the limit while they run. `full_file_system` does the same
-//! on a small file system of its own.
+//! A limit on the size of files stands for the full disk: it needs no rights, and fails at exactly the byte
+//! that a test wants. It holds for the file, its log, the log's index and the head. The children are this
+//! program again, as its test `child`; their parent lifts the limit while they run. `full_file_system` does
+//! the same on a small file system of its own.
 #![cfg(target_os = "linux")]
 
 mod places;

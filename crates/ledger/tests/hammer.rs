@@ -1,4 +1,5 @@
-//! Many processes on one ledger, killed at random: nothing is lost, and never is more spent than the budget.
+//! Many processes on one ledger, killed at random: nothing is lost, and no more than the budget is ever
+//! spent.
 //!
 //! The children are this program again, as its test `child`. After each charge they tell their parent what
 //! they have a receipt for. The parent kills them at any moment, also in the middle of a commit. Afterwards

@@ -1,5 +1,5 @@
-//! The last verified entry is kept beside a ledger: what was cut off, put back to an older copy, changed or
-//! deleted is not charged any more.
+//! The last verified entry is kept beside a ledger: a ledger that was truncated, put back to an older copy,
+//! changed or deleted is not charged any more.
 
 mod places;
 

@@ -1,5 +1,5 @@
-//! A database server whose disk is full, whose connection is cut around a commit, or that is replaced by one
-//! that lacks the last commit: nothing is drawn without a durable charge, and nothing is charged twice
+//! A database server whose disk is full, whose connection breaks around a commit, or that is replaced by one
+//! that lacks the last commit. No noise is drawn without a durable charge, and nothing is charged twice
 //! without a word.
 
 mod places;

@@ -1,4 +1,4 @@
-//! Whoever writes to a ledger behind its back is found out, or wins nothing.
+//! Changes behind a ledger's back are found, or win nothing.
 
 mod places;
 

@@ -1,4 +1,4 @@
-//! What was found, once, for whoever reads it: a person at a terminal, a program, or a browser.
+//! What was found, stated once for every reader: a person at a terminal, a program, or a browser.
 
 use crate::{Figure, Page, Row};
 use serde_json::Value;

@@ -1,9 +1,9 @@
-//! What people look at: figures, tables of text, and pages of HTML, for the command line, servers and
+//! Output for people: figures, tables of text, and pages of HTML, for the command line, servers and
 //! notebooks.
 //!
-//! Everything is drawn here, from values that are public by then: a page is one file without external assets,
-//! and a figure leaves out what has no place on its axes. The callers give text and numbers, never markup, so
-//! that whatever they give is escaped.
+//! Everything is drawn from values that are public by then. A page is one file without external assets, and a
+//! figure leaves out values that have no place on its axes. Callers give text and numbers, never markup, so
+//! everything they give is escaped.
 //!
 //! ```
 //! use report::{Column, Figure, Page, Row, Scale, Table};

@@ -1,4 +1,4 @@
-//! What a model's file says besides its weights and its receipt: how to build the model again.
+//! The part of a model's file besides its weights and its receipt: how to build the model again.
 
 use crate::Error;
 use device::{Activation, Cpu};

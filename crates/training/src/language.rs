@@ -1,4 +1,4 @@
-//! What a language model says: how well it predicts public text, and how it continues one.
+//! Uses of a trained language model: how well it predicts public text, and how it continues one.
 
 use crate::Error;
 use crate::description::Language;

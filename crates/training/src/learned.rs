@@ -1,4 +1,4 @@
-//! What is learned, from what: everything in a session that is particular to its kind.
+//! What is learned, and from what: everything in a session that is particular to its kind.
 
 use crate::description::shape;
 use crate::examples::{Numbers, Texts, synthetic};

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! A [`Session`] reads private data, charges its ledger for the whole run, takes the steps, saves checkpoints
-//! and writes the model with its receipt. It prints nothing; an [`Observer`] sees each step and may interrupt
-//! the run, which is then saved and resumed later with the same batches and the same noise.
+//! and writes the model with its receipt. It prints nothing. An [`Observer`] sees each step and may interrupt
+//! the run. The run is then saved, and resumed later with the same batches and the same noise.
 //!
 //! ```
 //! use training::{Description, Learning, Length, Observer, Origin, Outcome, Privacy, Session, Source};

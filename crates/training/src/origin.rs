@@ -1,4 +1,4 @@
-//! Where a run's data, ledger and files are: what a checkpoint notes, so that `resume` needs no more than the
+//! Where a run's data, ledger and files are. A checkpoint notes this, so that `resume` needs only the
 //! checkpoint.
 
 use crate::{Error, places};

@@ -1,4 +1,4 @@
-//! What a session reports: on the way to whoever watches it, and at its end.
+//! What a session reports: to its observer on the way, and at its end.
 
 use crate::Error;
 use serde::{Deserialize, Serialize};

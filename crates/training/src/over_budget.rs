@@ -1,4 +1,4 @@
-//! What would fit, where a run costs more than is left.
+//! What would fit, if a run costs more than is left.
 
 use crate::{Error, OverBudget};
 use accounting::{Epsilon, Event};

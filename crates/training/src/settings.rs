@@ -1,4 +1,4 @@
-//! What decides about a run: its privacy, which the plan follows from, and how it learns.
+//! The settings of a run: its privacy, from which the plan follows, and how it learns.
 
 use crate::Error;
 use accounting::{Delta, Epsilon, Neighbors, PrivacyUnit, Ratio};

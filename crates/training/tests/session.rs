@@ -1,4 +1,5 @@
-//! A session from its charge to its model: interrupted and resumed, it is the run that it would have been.
+//! A session from its charge to its model: if it is interrupted and resumed, it is the run that it would have
+//! been.
 
 use ledger::{Place, Store};
 use std::path::{Path, PathBuf};

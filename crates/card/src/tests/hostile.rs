@@ -1,5 +1,5 @@
-//! Names that mean harm, in the catalog and in words: inert wherever a card is shown, and the same text
-//! wherever it is read back.
+//! Hostile names, in the catalog and in words: they do nothing wherever a card is shown, and are the same
+//! text wherever it is read back.
 
 use super::registry::read;
 use super::*;

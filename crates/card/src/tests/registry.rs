@@ -1,5 +1,5 @@
-//! The record of the registry, held against what the registry asks for: its fields and choices, in our words,
-//! as of 2026-07.
+//! The record of the registry, compared with what the registry asks for: its fields and choices, in our
+//! words, as of 2026-07.
 
 use super::*;
 

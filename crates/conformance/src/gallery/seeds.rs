@@ -1,5 +1,5 @@
-//! The same audits with many seeds: what is found in the middle and at worst, so that no figure is that of a
-//! lucky run.
+//! The same audits with many seeds: the median and the worst result, so that no figure is that of a lucky
+//! run.
 
 use super::{Finding, exact_to_json, finding_to_json, standing_word};
 use ::report::{Column, Table, significant};

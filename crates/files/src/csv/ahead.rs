@@ -1,4 +1,4 @@
-//! Input of which one may look ahead.
+//! Input that allows looking ahead.
 
 use crate::csv::Format;
 use std::io::{BufRead, Result, Seek};

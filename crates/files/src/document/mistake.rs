@@ -1,4 +1,4 @@
-//! What is wrong with a document, and where.
+//! A mistake in a document: what is wrong, and where.
 
 use std::fmt;
 use std::path::Path;

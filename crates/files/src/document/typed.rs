@@ -1,5 +1,5 @@
-//! Documents that have the same form in TOML and in JSON, read into a type; and what is wrong with one,
-//! without a word of it.
+//! Reads documents that have the same form in TOML and in JSON into a type. An error says what is wrong
+//! without quoting a word of the document.
 
 use super::Mistake;
 use super::tree::Lines;

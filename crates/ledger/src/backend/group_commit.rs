@@ -1,28 +1,28 @@
-//! Waiting for the disk together: group commit for the transactions of one process on one file.
+//! Group commit: the transactions of one process on one file wait for the disk together.
 //!
-//! Writing a transaction to the write-ahead log takes a fraction of a millisecond; waiting until the disk has
+//! Writing a transaction to the write-ahead log takes a fraction of a millisecond. Waiting until the disk has
 //! it takes several. If each transaction waited while it holds the file, a disk with a delay of 5 ms would
-//! admit 200 of them in a second, whoever asks. So a transaction is written, lets the next one write, and
-//! then waits: one wait, begun after it was written, covers it and every other that was written before. It
-//! ends only when the disk has it, as before.
+//! admit 200 of them in a second in all. So a transaction is written, lets the next one write, and then
+//! waits. One wait, begun after it was written, covers it and every other that was written before. It ends
+//! only when the disk has it, as before.
 //!
 //! # Why what was confirmed is durable
 //! The log is one file that is only appended to between two checkpoints. Each frame's checksum covers the
-//! frames before it, so what survives a power cut is a prefix of the log, and `fdatasync` of the file, begun
-//! after a transaction was written, makes the prefix durable that ends with it. A checkpoint syncs the log
-//! before it writes to the database and the database before the log begins anew, and the header of a new log
-//! is synced before its first frame: SQLite does so at `synchronous = NORMAL`. So at no time can a
-//! transaction that was confirmed be lost, or one that follows it survive alone.
+//! frames before it, so a prefix of the log survives a power cut. `fdatasync` of the file, begun after a
+//! transaction was written, makes the prefix durable that ends with it. A checkpoint syncs the log before it
+//! writes to the database, and the database before the log begins anew. The header of a new log is synced
+//! before its first frame. SQLite does so at `synchronous = NORMAL`. So at no time can a transaction that was
+//! confirmed be lost, or one that follows it survive alone.
 //!
-//! Others see a transaction as soon as it is written, some milliseconds before it is durable. Nothing is
-//! drawn on the strength of what was merely seen: whoever draws has confirmed an entry of their own, which
-//! stands later in the same log. An answer that somebody of this process saved is shown after it is durable;
-//! one of another process may be shown a moment before, and be lost by a power cut at that moment: it was
-//! paid for, and is not drawn again under that charge.
+//! Others see a transaction as soon as it is written, some milliseconds before it is durable. No noise is
+//! drawn because of something merely seen: before drawing, a process has confirmed an entry of its own, which
+//! stands later in the same log. An answer that this process saved is shown after it is durable. One of
+//! another process may be shown a moment before, and be lost by a power cut at that moment. It was paid for,
+//! and is not drawn again under that charge.
 //!
-//! A disk that fails to write reports it once and may forget it. So after a failure nobody of this process is
-//! told that anything is durable, until it is started again, and whoever is first of a process to open the
-//! file writes what the log holds to the file before anything is appended to it.
+//! A disk that fails to write reports it once and may forget it. So after a failure nothing in this process
+//! counts as durable until the process is started again. The first in a process to open the file writes what
+//! the log holds to the file before anything is appended to it.
 
 use crate::Error;
 use crate::head_file::beside;

@@ -1,19 +1,19 @@
-//! What a file is, reported without changing it.
+//! Finds out what a file is without changing it.
 //!
 //! Merely opening a SQLite file may write to it: a ledger has a write-ahead log, and a file is switched to
-//! one when it is opened for good. A file that is somebody else's must stay as it is, to the byte, and
-//! without a log beside it. So a file is looked at first, as one that nobody writes to (SQLite's
-//! `immutable`), which takes no locks and leaves nothing behind.
+//! one when it is opened for good. A file of another program must stay as it is, to the byte, and without a
+//! log beside it. So a file is first opened as one that nobody writes to (SQLite's `immutable`), which takes
+//! no locks and leaves nothing behind.
 //!
 //! Such a look ignores what lies beside the file. In the middle of a checkpoint, and after a crash or a full
-//! disk there, a part of the pages is in the file and the rest in its log: the file alone looks damaged, or
-//! empty, or like something else, and file and log together are whole. So a look may find a ledger, and it
-//! never finds that there is none, or that it is damaged, while a log or a journal lies beside the file: then
+//! disk there, a part of the pages is in the file and the rest in its log. The file alone looks damaged, or
+//! empty, or like something else; file and log together are whole. So a look may find a ledger. But while a
+//! log or a journal lies beside the file, it never concludes that there is none, or that it is damaged: then
 //! SQLite decides, which reads both.
 //!
 //! On Unix a process loses all its locks on a file when it closes any descriptor of it, and SQLite does not
-//! keep track of one that takes no locks. So a file that this process has open as a ledger is not looked at:
-//! it is known what it is.
+//! keep track of a descriptor that takes no locks. So a file that this process has open as a ledger is not
+//! looked at: it is known to be one.
 
 use super::group_commit::{GroupCommit, journal_of, log_of};
 use super::sqlite::unusable;

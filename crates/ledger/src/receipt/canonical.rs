@@ -1,4 +1,4 @@
-//! One spelling of a JSON value, so that its digest is the same whoever wrote it down in between.
+//! One spelling of a JSON value, so that its digest is the same whichever program wrote it down in between.
 
 use serde_json::{Number, Value};
 use sha2::{Digest, Sha256};

@@ -1,29 +1,30 @@
 //! Receipts: a signed word that this table was paid for by that entry of the chain.
 //!
 //! # What a signature promises
-//! Claim: who accepts a receipt under a public key that they got from the curator knows that a program which
-//! could read the private key beside the ledger said all of it: that the question with this digest was
-//! charged this ε and δ by the entry with this number and hash of the ledger that begins with that hash, that
-//! what the entry paid for is kept there with this digest, and that the table with this digest is what the
-//! question makes of it.
+//! Claim: a reader who accepts a receipt under a public key that they got from the curator knows this: a
+//! program that could read the private key beside the ledger said all of the following.
+//!
+//! - The entry with this number and hash, of the ledger that begins with that hash, charged this ε and δ for
+//!   the query with this digest.
+//! - The ledger keeps what the entry paid for, with this digest.
+//! - The table with this digest is what the query makes of it.
 //! Proof: Ed25519 is unforgeable under chosen messages (Brendel, Cremers, Jackson and Zhao 2021, for the
 //! checks that `ring` makes), and [`Receipt::signed_bytes`] writes each field after its length, so no two
 //! receipts have the same bytes. A digest stands for what it is of as far as SHA-256 has no collisions.
 //!
 //! It does not promise that the entry is still in a ledger, or ever was: a key signs whatever it is given.
 //! With the ledger at hand [`Store::check_receipt`](crate::Store::check_receipt) shows it. It does not
-//! promise that the noise was drawn as it should have been, or that the data was what the catalog says; who
-//! owns the machine has the key too. And it does not say when it was signed, or to whom. Of the question it
-//! holds a digest alone: who does not compare that with the words that they expect knows that some question
-//! was charged, and not which.
+//! promise that the noise was drawn as it should have been, or that the data was what the catalog says: the
+//! owner of the machine has the key too. And it does not say when it was signed, or for whom. It holds only a
+//! digest of the query: a reader who does not compare that with the words that they expect knows that some
+//! query was charged, and not which.
 //!
 //! # What a receipt gives away
-//! Nothing about the data beyond the release: every field is a function of the question, the catalog, the
-//! chain before the charge and the released table, and an Ed25519 signature is a function of the key and
-//! these. The hash of the entry stands for the whole chain before it, so somebody who knows all of that but a
-//! few bits (who else asked, in which millisecond an earlier answer was saved) could search for these.
-//! Earlier answers of a server are saved at the moments of its schedule, so that their times say what the
-//! schedule says.
+//! Nothing about the data beyond the release. Every field is a function of the query, the catalog, the chain
+//! before the charge and the released table, and an Ed25519 signature is a function of the key and these. The
+//! hash of the entry stands for the whole chain before it. So somebody who knows all of that chain but a few
+//! bits (who else asked, in which millisecond an earlier answer was saved) could search for these. A server
+//! saves earlier answers at the moments of its schedule, so their times say what the schedule says.
 
 mod canonical;
 mod key;

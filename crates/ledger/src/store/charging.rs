@@ -1,4 +1,4 @@
-//! How a question is charged, or finds that it was.
+//! Charges a query, or finds that it was charged before.
 
 use super::Store;
 use super::answers::DRAWING;

@@ -1,4 +1,4 @@
-//! How a ledger is opened: made where there is none, and checked from where it was last verified.
+//! Opens a ledger: makes one if there is none, and checks it from where it was last verified.
 
 use super::receipts::Keys;
 use super::{NOBODY, Store, check_marked, with_shares};

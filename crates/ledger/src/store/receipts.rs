@@ -1,4 +1,4 @@
-//! Receipts of what the ledger was charged for.
+//! Receipts for charges of the ledger.
 
 use super::Store;
 use crate::chain::{AnswerBody, ChargeBody, RecordKind};

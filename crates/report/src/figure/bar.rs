@@ -1,5 +1,5 @@
-//! One bar with its whisker, for a cell of a table: the table has the words, so that they keep their size on
-//! every screen.
+//! One bar with its whisker, for a cell of a table. The table has the words, so they keep their size on every
+//! screen.
 
 use super::draw::number;
 use super::style::colour_class;

@@ -1,4 +1,4 @@
-//! From data to coordinates: what of a series can be drawn, and the room it takes.
+//! From data to coordinates: which part of a series can be drawn, and the room it takes.
 
 use super::axis::Scale;
 

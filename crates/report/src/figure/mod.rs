@@ -1,9 +1,9 @@
 //! Figures, drawn by us as self-contained SVG.
 //!
-//! The figures need bars, lines, points, bands and reference lines, and to be trusted: a value that has no
-//! place on the axis (not a number, infinite, or not positive on a logarithmic axis) is left out and breaks
-//! the line it was on, so that nothing is drawn that was not measured. Plotting crates clamp or skip such
-//! values silently, and bring fonts and bitmaps that a page without external assets has no use for.
+//! The figures need bars, lines, points, bands and reference lines, and they must be trusted. So a value that
+//! has no place on the axis (not a number, infinite, or not positive on a logarithmic axis) is left out and
+//! breaks the line it was on: nothing is drawn that was not measured. Plotting crates clamp or skip such
+//! values silently. They also bring fonts and bitmaps that a page without external assets has no use for.
 //!
 //! ```text
 //! Figure ── marks: data to coordinates ──► axis: range and ticks ──► draw: SVG text

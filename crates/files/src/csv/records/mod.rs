@@ -1,25 +1,23 @@
-//! Records of a CSV file, read so that nothing in the file can raise an error, and so that one line spoils no
-//! other.
+//! Reads records of a CSV file so that nothing in the file can raise an error, and one line spoils no other.
 //!
-//! The usual readers refuse a row with too many fields, or bytes that are no text, so one person's row would
-//! decide whether a query fails. And they take an opening quote that is never closed for the beginning of a
-//! field that lasts to the next quote, so one person's row would decide whether other people's rows are
-//! there. Here:
+//! The usual readers refuse a row with too many fields, or bytes that are no text. So one person's row would
+//! decide whether a query fails. And if an opening quote is never closed, they begin a field that lasts to
+//! the next quote. So one person's row would decide whether other people's rows are there. Here:
 //!
 //! - Fields are separated by the delimiter, records by a line feed, a carriage return, or both. Empty lines
 //!   are no records.
-//! - A field that begins with `"` lasts to the next `"` that is not doubled; `""` inside is one quote. What
-//!   stands between the closing quote and the delimiter is taken as it is, and so is a quote in the middle of
-//!   a field. The quote may be another character, or there may be none ([`Format`]).
-//! - Where blanks are trimmed ([`Format::trim`]), spaces and tabs around a field do not belong to it, and
-//!   those inside of quotes do; a line of nothing else is empty.
+//! - A field that begins with `"` lasts to the next `"` that is not doubled; `""` inside is one quote. Text
+//!   between the closing quote and the delimiter is read as it is, and so is a quote in the middle of a
+//!   field. The quote may be another character, or there may be none ([`Format`]).
+//! - If blanks are trimmed ([`Format::trim`]), spaces and tabs around a field do not belong to it, and those
+//!   inside of quotes do. A line of nothing else is empty.
 //! - A record ends with its line, unless it is a *well-formed* record with line breaks inside of quotes. It
-//!   is well-formed if every quote in it opens a field at its beginning, is doubled inside of quotes, or
-//!   closes a field before a delimiter or the end of a line; if it has as many fields as the header, where
-//!   that number is known ([`Records::limit`]). It may be as long as the file.
-//! - A quote that is open at the end of a record's line, where the record is not well-formed, is a character
-//!   as any other: the field is read as one without quotes, to the next delimiter. If the rest of the line is
-//!   longer than [`LONGEST`](crate::csv::LONGEST) it is one field, which is absent.
+//!   is well-formed under two conditions. Every quote in it opens a field at its beginning, is doubled inside
+//!   of quotes, or closes a field before a delimiter or the end of a line. And it has as many fields as the
+//!   header, if that number is known ([`Records::limit`]). It may be as long as the file.
+//! - If a quote is open at the end of a record's line and the record is not well-formed, the quote is a
+//!   character like any other: the field is read as one without quotes, to the next delimiter. If the rest of
+//!   the line is longer than [`LONGEST`](crate::csv::LONGEST) it is one field, which is absent.
 //! - Fields beyond the header's are dropped; fields that are missing at the end of a record are absent.
 //! - A field of more than [`LONGEST`](crate::csv::LONGEST) bytes, or that is not UTF-8, is absent.
 //!
@@ -31,24 +29,24 @@
 //! well-formed record has an even number of quotes: an opening and a closing one for each field with quotes,
 //! and pairs inside. So no well-formed record spans lines of which each is a well-formed record: if at the
 //! end of the first a quote is open, its number of quotes up to there is odd, but a well-formed record's is
-//! even. And none spans the one other line and some of these: if it begins with one of these, that one ends
+//! even. And none spans the one other line and some of these. If it begins with one of these, that one ends
 //! with its line, as just said. If it begins with the other line, a quote is open at that line's end, and all
-//! quotes before it are well-formed, so there is an odd number of quotes in that line, and with the even
+//! quotes before it are well-formed. So there is an odd number of quotes in that line, and with the even
 //! numbers of the others the sum is odd. ∎
 //!
-//! It holds for every [`Format`]. Of the characters the proof uses that a quote is neither a delimiter nor a
-//! line break, which [`Format::is_usable`] demands, and nothing else. Blanks around a field are no quotes, so
+//! It holds for every [`Format`]. The proof uses one fact about the characters: a quote is neither a
+//! delimiter nor a line break, which [`Format::is_usable`] demands. Blanks around a field are no quotes, so
 //! they change no number of quotes. Encodings are those in which a byte below 128 is that ASCII character and
-//! nothing else (UTF-8 and the tables of 256 characters), so where records and fields end is decided on
-//! bytes, before a byte is decoded, and decoding looks at the bytes of one field alone. UTF-16 is not among
-//! them: half a character in one line would move all lines after it.
+//! nothing else (UTF-8 and the tables of 256 characters). So bytes decide where records and fields end,
+//! before a byte is decoded, and decoding looks at the bytes of one field alone. UTF-16 is not among them:
+//! half a character in one line would move all lines after it.
 //!
 //! What remains: a line with an open quote takes in its neighbours up to a line with an odd number of quotes
-//! that closes it, if the result is well-formed. There are two such lines: one of a second malformed record,
-//! with a quote at the end of a field that has none at its beginning (`5"`); and one of a well-formed record
-//! with line breaks, whose text begins with a delimiter or a line break (quotes before that aside), so that
-//! its opening quote can be taken for a closing one. A file can be read either way then, and a correct one
-//! means the longer record.
+//! that closes it, if the result is well-formed. There are two such lines. One is a line of a second
+//! malformed record, with a quote at the end of a field that has none at its beginning (`5"`). The other is a
+//! line of a well-formed record with line breaks, whose text begins with a delimiter or a line break (quotes
+//! before that aside), so that its opening quote can be taken for a closing one. A file can be read either
+//! way then, and a correct one means the longer record.
 
 use crate::csv::ahead::Ahead;
 use crate::csv::{Format, Record};
