@@ -1,6 +1,6 @@
 //! Links the release build with identical functions folded into one: generic code of the engine is compiled
-//! many times to the same instructions. Only where the compiler brings the linker that can: on other systems
-//! the binary is larger, and the same.
+//! many times to the same instructions. This needs a linker that the compiler brings on some systems only. On
+//! others the binary is larger, and behaves the same.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -1,4 +1,4 @@
-//! What models are trained with.
+//! The device that models are trained on.
 
 use crate::terminal::{CliError, explained};
 use clap::ValueEnum;

@@ -1,4 +1,4 @@
-//! `deniable data`: which version of the data is meant, declared by the curator and by nothing else.
+//! `deniable data`: which version of the data is meant. Only the curator declares it.
 
 use crate::dataset::CatalogArguments;
 use crate::terminal::{self, CliError, explained, fail, write_file_atomically};

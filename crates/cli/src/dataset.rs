@@ -1,4 +1,4 @@
-//! What `query`, `explain` and `budget` share: which catalog is meant, who asks, and what is asked.
+//! Shared by `query`, `explain` and `budget`: which catalog is meant, who asks, and what is asked.
 
 use crate::terminal::{CliError, Progress, exit_code, explained, fail};
 use accounting::{Delta, Epsilon};

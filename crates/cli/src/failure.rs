@@ -1,5 +1,5 @@
-//! What is reported of a defect. A panic's own words may quote data, so they go where the engine's words go:
-//! to the curator's directory of incidents, and nowhere else.
+//! Reports a defect. A panic's own words may quote data, so they go where the engine's words go: to the
+//! curator's directory of incidents, and nowhere else.
 
 use std::panic::{Location, PanicHookInfo};
 

@@ -1,4 +1,4 @@
-//! `deniable limits`: how much of one unit should count, found privately and written into the catalog.
+//! `deniable limits`: finds privately how much of one unit should count, and writes it into the catalog.
 
 use crate::dataset::{AnalystArguments, CatalogArguments, unanswered};
 use crate::terminal::{self, CliError, Progress, explained, fail, write_file_atomically};

@@ -1,5 +1,5 @@
-//! `deniable completions` and `deniable man`: what the command line takes, for shells and as manual pages.
-//! Both are made of the commands themselves, so they cannot fall behind.
+//! `deniable completions` and `deniable man`: the commands and options, for shells and as manual pages. Both
+//! are made from the commands themselves, so they cannot fall behind.
 
 use crate::terminal::{self, CliError, fail};
 use clap::{Args, Command};

@@ -1,4 +1,4 @@
-//! What a command writes must be none of the files that its dataset is made of.
+//! Refuses outputs that would overwrite a file of the command's own dataset.
 
 use crate::terminal::{CliError, fail};
 

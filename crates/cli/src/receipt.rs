@@ -1,4 +1,4 @@
-//! `deniable receipt`: was this answer paid for, by which entry of which ledger, and who says so?
+//! `deniable receipt`: was this answer paid for, by which entry of which ledger, and whose key says so?
 
 use crate::budget::broken;
 use crate::dataset::CatalogArguments;

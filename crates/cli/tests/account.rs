@@ -1,4 +1,4 @@
-//! `deniable account` as a person or a program meets it: the built binary, its output, its files and its exit
+//! `deniable account` as a person or a program uses it: the built binary, its output, its files and its exit
 //! codes.
 
 use serde_json::Value;

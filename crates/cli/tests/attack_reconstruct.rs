@@ -1,4 +1,4 @@
-//! `deniable attack reconstruct table` and `block` as a person or a program meets them: the built binary, its
+//! `deniable attack reconstruct table` and `block` as a person or a program uses them: the built binary, its
 //! output and its exit codes.
 
 use serde_json::Value;

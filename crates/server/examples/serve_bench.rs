@@ -1,8 +1,12 @@
-//! Measures the server beside the library in one process, for `bench/serve-run`: how long a question takes
-//! through each, how many are answered in a second, and how long the price takes that a page shows after each
-//! letter; and, with the schedule that a server has, how long a lone analyst waits beside 64 others who have
-//! 36 questions each under way. Prints one JSON object. The client is in the same process, on the same cores,
-//! and speaks TLS: what is measured is both of them.
+//! Measures the server beside the library in one process, for `bench/serve-run`:
+//!
+//! - how long a query takes through each, and how many are answered in a second
+//! - how long the price takes that a page shows after each letter
+//! - with a server's schedule, how long a lone analyst waits beside 64 others who have 36 queries each under
+//!   way.
+//!
+//! Prints one JSON object. The client is in the same process, on the same cores, and speaks TLS: the figures
+//! include both.
 
 use server::accounts::{self, NewAccount, Role};
 use server::tls::Certificate;

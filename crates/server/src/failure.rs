@@ -1,5 +1,5 @@
-//! Why a request has no answer: a closed list, with the same words through every entrance. Nothing in it
-//! depends on private data.
+//! The reasons why a request has no answer: a closed list, with the same words through every entrance.
+//! Nothing in it depends on private data.
 
 use serde::Serialize;
 use std::fmt;

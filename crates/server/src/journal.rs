@@ -1,12 +1,12 @@
-//! What happens is written to the ledger: logins, refusals, incidents. Whoever it happens to does not wait
-//! for the disk; a task writes what came in since it last wrote.
+//! Writes events to the ledger: logins, refusals, incidents. A request does not wait for the disk: a task
+//! writes what came in since it last wrote.
 //!
-//! A ledger is never cut, so nobody may make it grow at will. What an account does adds at most one entry a
-//! minute to it, what strangers do one a minute for all of them together, and incidents one a minute for
-//! everybody: the first is written at once, and whatever follows within a minute is summed up in one entry of
-//! its kind. What waits has a size that does not depend on how much happened, so it is kept while the ledger
-//! cannot be written, and nothing is forgotten but what finds the queue full; how much that was is written
-//! too.
+//! A ledger is never shortened, so nobody may make it grow at will. One account adds at most one entry a
+//! minute, all strangers together add one a minute, and incidents add one a minute for everybody. The first
+//! event is written at once; those that follow within a minute are summed up in one entry of their kind.
+//!
+//! The size of what waits does not depend on how much happened, so it is kept while the ledger cannot be
+//! written. Events are forgotten only if they find the queue full, and their number is written too.
 
 use ledger::LogEntry;
 use sql::Dataset;

@@ -1,8 +1,8 @@
 //! A dataset for many analysts, over HTTP, the PostgreSQL wire protocol and pages in a browser.
 //!
-//! All entrances only translate. What is asked goes through [`Service`]: an [`Identity`], which only signing
-//! in makes, and a [`Question`]; out comes an answer or a [`Failure`], on a [`Schedule`] that does not depend
-//! on the data. No entrance has an engine of its own.
+//! All entrances only translate. Every query goes through [`Service`]. It takes an [`Identity`], which only
+//! signing in makes, and a [`Question`]. It returns an answer or a [`Failure`], on a [`Schedule`] that does
+//! not depend on the data. No entrance has an engine of its own.
 //!
 //! ```text
 //! http    ┐

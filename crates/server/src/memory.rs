@@ -1,4 +1,4 @@
-//! Bytes that others make the server keep: counted for each connection, for each account and in all, and
+//! Bytes that clients make the server keep: counted for each connection, for each account and in all, and
 //! refused before there are too many.
 //!
 //! ```text
@@ -7,8 +7,8 @@
 //!                     └─ held     32 MiB ── account     8 MiB     answers that are kept for whoever asks again
 //! ```
 //!
-//! What is reserved counts in a room and in all rooms around it until the [`Reservation`] is dropped, so
-//! nothing is given back twice or forgotten.
+//! Reserved bytes count in a room and in all rooms around it until the [`Reservation`] is dropped. So nothing
+//! is given back twice or forgotten.
 
 use crate::failure::{Code, Failure};
 use std::collections::HashMap;

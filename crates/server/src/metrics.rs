@@ -1,4 +1,4 @@
-//! What an operator sees: how many, and never how long, how large, or of what.
+//! Counters for an operator: how many, and never how long, how large, or of what.
 
 use crate::failure::Code;
 use prometheus_client::encoding::text::encode;

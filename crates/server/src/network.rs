@@ -1,4 +1,5 @@
-//! Where somebody connects from: what limits by address count, and what a browser's session is bound to.
+//! The network that a connection comes from. Limits by address count it, and a browser's session is bound to
+//! it.
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;

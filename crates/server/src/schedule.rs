@@ -1,14 +1,15 @@
 //! When answers leave.
 //!
-//! How long a question runs depends on the data. So whatever comes of it (a new answer, a saved one, a
-//! refusal, a failure) leaves at T, 2T, 4T, … after it began: at the first of these moments at which it is
-//! ready. T is a setting of the server. Who watches learns which of these moments it was, and nothing finer.
-//! A question that waited in line before it began is not held any longer for that.
+//! How long a query runs depends on the data. So every outcome (a new answer, a saved one, a refusal, a
+//! failure) leaves at T, 2T, 4T, … after the query began: at the first of these moments at which it is ready.
+//! T is a setting of the server. An observer learns which of these moments it was, and nothing finer. A query
+//! that waited in line before it began is not held any longer for that.
 //!
-//! What others can see of a question must not happen at a finer moment either. That its answer is saved, so
-//! that the same question is free from then on: a question that has read its data waits until ¾T, 1½T, 3T, …
-//! before noise is drawn and the answer is saved, and the last quarter is for that. That somebody who waits
-//! begins in its place: a question keeps its place until its answer leaves.
+//! Two events that others can see must not happen at a finer moment either:
+//!
+//! - *The answer is saved*, and the same query is free from then on. So a query that has read its data waits
+//!   until ¾T, 1½T, 3T, … before noise is drawn and the answer is saved. The last quarter is for that.
+//! - *A waiting query begins in its place.* So a query keeps its place until its answer leaves.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! Passwords and tokens: how they are made, and what is kept of them.
+//! Passwords and tokens: how they are made, and what the server keeps of them.
 
 use argon2::Argon2;
 use argon2::password_hash::phc::PasswordHash;

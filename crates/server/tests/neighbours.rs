@@ -1,6 +1,6 @@
-//! What a client can see of a question besides its noisy numbers is the same on neighbouring data: statuses,
-//! headers, problems, columns, groups, notices. For more than a hundred questions, answered and refused,
-//! through both entrances.
+//! Everything that a client can see of a query besides its noisy numbers is the same on neighbouring data:
+//! statuses, headers, problems, columns, groups, notices. Tested for more than a hundred queries, answered
+//! and refused, through both entrances.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! Many questions at once: in line, in turn, in time, and once.
+//! Many queries at once: in line, in turn, in time, and once.
 
 mod common;
 

@@ -1,5 +1,5 @@
-//! Every route, for every role and for nobody: what the table of rights says, and nothing else. In this
-//! process, without a network.
+//! Every route, for every role and without an account, allows what the table of rights says and nothing else.
+//! Runs in this process, without a network.
 
 mod common;
 

@@ -1,5 +1,5 @@
-//! What strangers and greedy analysts do to others: connections that are not read, messages that no client
-//! sends, and bytes that are to be kept.
+//! Attacks of strangers and greedy analysts on others: connections that are not read, messages that no client
+//! sends, and bytes that the server should keep.
 
 mod common;
 

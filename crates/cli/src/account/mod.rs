@@ -4,8 +4,8 @@
 //! flags, a file, or `sgd` ──► ReleasePlan ──► every accountant ──► a table, an object, a figure
 //! ```
 //!
-//! Which bound holds is decided in the crate `accounting`. Here they are asked about plans, and their answers
-//! shown.
+//! The crate `accounting` decides which bound holds. This module asks the accountants about plans, and shows
+//! their answers.
 
 pub(crate) mod figure;
 mod question;

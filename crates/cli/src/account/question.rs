@@ -1,4 +1,4 @@
-//! What is asked of a plan.
+//! The questions about a plan.
 
 use super::explained;
 use crate::terminal::{CliError, fail};

@@ -1,5 +1,5 @@
-//! Whatever is written is read or refused, every plan that is read has an answer, and the answers are
-//! reported to people and programs.
+//! Every text is read or refused, every plan that is read has an answer, and the answers are reported to
+//! people and programs.
 
 use super::{Arguments, Command, answered, explained, sgd};
 use crate::terminal::CliError;

@@ -1,4 +1,4 @@
-//! `deniable attack bits`: outputs that the neighbour cannot have made.
+//! `deniable attack bits`: outputs that the neighbour cannot have produced.
 
 use crate::delivery::{Outputs, count, watched};
 use crate::terminal::{CliError, Interrupt, explained, fail};

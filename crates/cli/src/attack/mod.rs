@@ -1,4 +1,4 @@
-//! `deniable attack`: what an adversary makes of a release, beside the most that (ε, δ) allows.
+//! `deniable attack`: what an adversary learns from a release, beside the most that (ε, δ) allows.
 
 mod average;
 mod bits;

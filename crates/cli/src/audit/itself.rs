@@ -1,5 +1,5 @@
-//! `deniable audit self`: every mechanism that Deniable ships, by every method there is, and the proof that
-//! each method can fail.
+//! `deniable audit self`: audits every mechanism that Deniable ships, by every method there is, and shows
+//! that each method can fail.
 
 use crate::delivery::Outputs;
 use crate::terminal::{CliError, Interrupt, Progress, explained, fail};

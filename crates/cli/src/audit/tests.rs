@@ -1,4 +1,4 @@
-//! Parsing survives anything, and the verifier answers whatever parsing lets through.
+//! Parsing survives any text, and the verifier answers for everything that parsing accepts.
 
 use super::explained;
 use super::parameters::{Kind, Parameters};

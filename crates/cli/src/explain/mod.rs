@@ -1,5 +1,4 @@
-//! `deniable explain`: what a query would do and cost, and how far off its answer would be. Nothing is spent,
-//! no data is read.
+//! `deniable explain`: previews a query's plan, cost and error. It spends nothing and reads no data.
 
 mod report;
 

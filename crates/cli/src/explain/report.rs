@@ -1,4 +1,4 @@
-//! What was found for a wanted error, reported to a person.
+//! Reports to a person what was found for a wanted error.
 
 use super::{Explanation, Found};
 use sql::{IntervalOf, WantedError};

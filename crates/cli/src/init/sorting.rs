@@ -1,4 +1,4 @@
-//! `deniable init --cluster`: tables rewritten so that the rows of a unit lie next to each other.
+//! `deniable init --cluster`: rewrites tables so that the rows of a unit lie next to each other.
 
 use super::refuse_to_overwrite;
 use crate::terminal::{CliError, Progress, explained};

@@ -1,5 +1,5 @@
-//! An answer as a table that people read: as many digits as the noise leaves, and how far off each number may
-//! be.
+//! An answer as a table for people: as many digits as the noise leaves meaningful, and how far off each
+//! number may be.
 
 use report::{DynamicTable, Heading, significant};
 use sql::{Answer, Cell, CellKind, CellValue};

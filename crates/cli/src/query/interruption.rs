@@ -1,4 +1,4 @@
-//! Ctrl-C while a question runs.
+//! Ctrl-C while a query runs.
 
 use crate::terminal::{self, CliError, Interrupt, exit_code};
 use std::sync::Arc;

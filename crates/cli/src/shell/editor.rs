@@ -1,7 +1,7 @@
 //! One line as somebody types it: editing, history and completion, drawn anew with every key.
 //!
-//! Written here, and not taken from a library: those that there are switch on features of crates that the
-//! query engine is built on, and nothing of them is needed but this.
+//! It is written here and not taken from a library: the existing libraries switch on features of crates that
+//! the query engine is built on, and nothing else of them is needed.
 
 use super::completion::Words;
 use console::{Key, measure_text_width};

@@ -1,4 +1,4 @@
-//! What was typed before: questions and commands, never answers. For their owner alone.
+//! What was typed before: queries and commands, never answers. Only their owner can read them.
 
 use files::{Readable, Whole};
 use std::ffi::OsString;

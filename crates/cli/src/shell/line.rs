@@ -1,4 +1,4 @@
-//! What a line of the shell means: a question, or a command that begins with a backslash.
+//! Reads a line of the shell: a query, or a command that begins with a backslash.
 
 /// What somebody typed.
 #[derive(Clone, Debug, PartialEq, Eq)]

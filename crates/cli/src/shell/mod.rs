@@ -1,4 +1,4 @@
-//! `deniable shell`: questions at a prompt, each with its price before it is asked.
+//! `deniable shell`: queries at a prompt, each with its price before it is asked.
 //!
 //! ```text
 //! input ──► line ──► a question: price ──► y/n ──► query::answered, as `deniable query` does

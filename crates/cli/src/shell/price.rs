@@ -1,4 +1,4 @@
-//! What a question costs and how far off its answer will be, in a few lines, before it is asked.
+//! The cost of a query and the error of its answer, in a few lines, before it is asked.
 
 use report::significant;
 use sql::{Explanation, Forecast, OutputLine, readable};

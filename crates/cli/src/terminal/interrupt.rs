@@ -1,4 +1,5 @@
-//! Ctrl-C, and the signal with which systems ask a program to end, as a wish to see what there is so far.
+//! Ctrl-C, and the signal with which systems ask a program to end: both mean a wish to see the results so
+//! far.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,6 +1,6 @@
 //! What every command shares at the terminal: how it fails, prints, shows progress and writes files.
 //!
-//! Results go to standard output, everything about the run to standard error, so that a pipe carries results
+//! Results go to standard output, and everything about the run to standard error. So a pipe carries results
 //! alone.
 
 mod file;

@@ -1,5 +1,5 @@
-//! `deniable train`: models from private data. What a model costs is stated, charged before the first step,
-//! and written into its file. The crate `training` does all of it; here are options and words.
+//! `deniable train`: models from private data. The cost of a model is stated, charged before the first step,
+//! and written into its file. The crate `training` does all of it; this module has the options and messages.
 
 mod classifier;
 mod evaluate;

@@ -1,4 +1,4 @@
-//! What all training commands take.
+//! The options of all training commands.
 
 use crate::compute::{DeviceName, processors};
 use crate::dataset::AnalystArguments;

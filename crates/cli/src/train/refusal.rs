@@ -1,4 +1,4 @@
-//! Why a session of training ends without a model, in the words of the command line.
+//! Messages of the command line for sessions of training that end without a model.
 
 use crate::dataset::{of_the_ledger, unanswered};
 use crate::terminal::{CliError, exit_code, explained};

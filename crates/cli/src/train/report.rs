@@ -1,4 +1,4 @@
-//! What the person at the terminal, or a program, sees of a session.
+//! Reports a session to the person at the terminal, or to a program.
 
 use crate::account::figure;
 use crate::terminal::{self, CliError, Interrupt, Progress, exit_code};

@@ -1,4 +1,4 @@
-//! `deniable audit` as a person or a program meets it: the built binary, its output and its exit codes.
+//! `deniable audit` as a person or a program uses it: the built binary, its output and its exit codes.
 
 mod exact;
 mod gate;

@@ -1,14 +1,14 @@
-//! Every console block of README and of the book runs, and prints what it says it prints.
+//! Runs every console block of README and of the book: it must print what the page says it prints.
 //!
-//! A page is one session, with the sample data as it is after the first command, which is made once for all
-//! of them: its blocks run one after the other in a folder of their own, under a home of their own, as the
-//! analyst `ann`. Lines that begin with `$ ` are commands of a shell, which go on in lines that begin with
-//! `> `; what follows is what they print, on standard output and standard error together. Numbers, keys and
-//! tokens may differ, and `…` alone on a line stands for any lines. A command that ends with `&` stays until
-//! the page ends.
+//! A page is one session. Its blocks run one after the other in a folder of their own, under a home of their
+//! own, as the analyst `ann`. The session begins with the sample data as it is after the first command, which
+//! is made once for all pages. Lines that begin with `$ ` are commands of a shell, which go on in lines that
+//! begin with `> `. The lines after them are what they print, on standard output and standard error together.
+//! Numbers, keys and tokens may differ, and `…` alone on a line stands for any lines. A command that ends
+//! with `&` stays until the page ends.
 //!
 //! `DENIABLE_UPDATE_BOOK=1 cargo nextest run -p deniable-cli --test book` writes what differs into the pages.
-//! Lines of `…` go by that: look at the changes.
+//! It replaces lines of `…` too: look at the changes.
 
 mod masked;
 mod session;

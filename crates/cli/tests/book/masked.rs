@@ -1,4 +1,4 @@
-//! Two outputs compared without what differs from run to run.
+//! Compares two outputs without the parts that differ from run to run.
 
 /// Whether `printed` is what the page says, where `…` alone on a line stands for any lines.
 pub(crate) fn matches(page: &[String], printed: &[String]) -> bool {

@@ -1,4 +1,4 @@
-//! Questions on workers that are real processes: they answer, they are killed, they are not there.
+//! Queries on workers that are real processes: they answer, they are killed, they are missing.
 
 use super::{Folder, command, stderr, text};
 use std::io::{BufRead as _, BufReader};

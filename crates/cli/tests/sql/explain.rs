@@ -1,4 +1,4 @@
-//! What would be done, and for how much.
+//! Previews of queries: the plan and the cost.
 
 use super::Folder;
 

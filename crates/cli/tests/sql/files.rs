@@ -1,4 +1,4 @@
-//! Files as they come, and columns with capitals.
+//! Files as other programs write them, and columns with capitals.
 
 use super::Folder;
 use serde_json::Value;

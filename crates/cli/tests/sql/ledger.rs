@@ -1,5 +1,5 @@
-//! What a person meets when the ledger is not what it was, when the data is new, when the budget ends, and
-//! when somebody presses Ctrl-C.
+//! What a person sees when the ledger was changed, when the data is new, when the budget ends, and when
+//! somebody presses Ctrl-C.
 
 use super::{Folder, command, stderr, text};
 use serde_json::Value;

@@ -1,5 +1,5 @@
-//! `deniable query`, `explain`, `budget`, `check`, `init` and `shell` as a person or a program meets them:
-//! the built binary, real files, exit codes.
+//! `deniable query`, `explain`, `budget`, `check`, `init` and `shell` as a person or a program uses them: the
+//! built binary, real files, exit codes.
 
 mod budget;
 mod card;

@@ -1,4 +1,4 @@
-//! Questions and answers.
+//! Queries and answers.
 
 use super::{Folder, command, stderr, text};
 use std::io::Write;

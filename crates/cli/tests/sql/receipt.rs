@@ -1,4 +1,4 @@
-//! Receipts as somebody meets who wants to know whether an answer was paid for.
+//! Receipts as a reader uses them to find out whether an answer was paid for.
 
 use super::{Folder, stderr};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Questions at a prompt, through a pipe: the same code but for the line editor.
+//! Queries at a prompt, through a pipe: the same code except for the line editor.
 
 use super::{Folder, command, stderr, text};
 use std::io::Write;

@@ -1,5 +1,4 @@
-//! What cannot be used is refused with a hint, and nothing in a file makes the binary panic or talk about the
-//! file.
+//! Unusable input is refused with a hint, and nothing in a file makes the binary panic or quote the file.
 
 use crate::{deniable, folder, refused, text, write};
 use proptest::prelude::*;

@@ -1,5 +1,4 @@
-//! Accounts, roles and tokens, kept in the ledger's database; whatever changes them is an entry of the
-//! ledger.
+//! Accounts, roles and tokens, kept in the ledger's database. Every change to them is an entry of the ledger.
 
 mod roles;
 mod tokens;

@@ -1,4 +1,4 @@
-//! What all pages have: a head, a way around, and how names and failures are shown.
+//! What all pages share: a head, navigation, and how names and failures are shown.
 
 use super::{assets, drawn};
 use crate::accounts::Right;

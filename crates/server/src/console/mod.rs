@@ -1,7 +1,7 @@
 //! Pages for people with a browser: one more translator to the one internal call.
 //!
-//! Everything works without script, as links and forms; a small script makes it smooth. Who asks is who
-//! signed in ([`session`]), what a page shows of private data comes from released answers alone, and answers
+//! Everything works without script, as links and forms; a small script makes it smooth. The asker is whoever
+//! signed in ([`session`]). Everything that a page shows of private data comes from released answers. Answers
 //! and refusals leave on the schedule of the service. Analysts' pages are on the analysts' address, curators'
 //! pages on theirs.
 

@@ -1,7 +1,7 @@
-//! Who sits at the browser: signing in and out, the cookie between, and whose forms are taken.
+//! The person at the browser: signing in and out, the cookie between, and which forms are accepted.
 //!
 //! The cookie holds an opaque random token, of which the accounts keep a hash. It is good for pages alone:
-//! the interfaces for programs take no cookies, and do not take this token either.
+//! the interfaces for programs accept no cookies, and do not accept this token either.
 
 use super::layout::{self, View};
 use super::{Page, see_other};

@@ -1,14 +1,16 @@
 //! Changes of the catalog that loosen what it promises need two curators.
 //!
 //! The catalog that is in force is kept in the ledger's database, and its digest in the chain. Another one is
-//! taken over when the server starts, or by `deniable budget adopt`: at once where it only tightens (a lower
-//! budget, another version of the data, lower shares), and otherwise where one curator has proposed exactly
-//! this text and another has approved it. Where there are no curators among the accounts, one person keeps
-//! everything, and nothing is asked. As long as there is one curator alone, shares are theirs to give, in a
-//! catalog as in an account ([`requests::add_account`]).
+//! taken over when the server starts, or by `deniable budget adopt`. A catalog that only tightens (a lower
+//! budget, another version of the data, lower shares) is taken over at once. Any other is taken over only if
+//! one curator has proposed exactly this text and another has approved it.
 //!
-//! Who can write to the catalog and to the ledger's database on the machine itself can get around it: the
-//! rule is for people who work with the tools, and it leaves a trace.
+//! If there are no curators among the accounts, one person keeps everything, and no approval is asked for. As
+//! long as there is one curator alone, that curator may give shares, in a catalog as in an account
+//! ([`requests::add_account`]).
+//!
+//! A person who can write to the catalog and to the ledger's database on the machine itself can get around
+//! it. The rule is for people who work with the tools, and it leaves a trace.
 
 use crate::accounts::{self, Account, Role, now};
 use crate::passwords::readable;

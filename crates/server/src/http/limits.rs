@@ -1,5 +1,4 @@
-//! What one request may take: its host, its body, and the bytes of what is sent back while they wait to be
-//! read.
+//! Limits of one request: its host, its body, and the bytes of the response while they wait to be read.
 
 use super::{Audience, Problem};
 use crate::console;

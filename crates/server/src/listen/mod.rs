@@ -1,4 +1,4 @@
-//! Connections: taken from a socket, counted, given up for others, and ended when the server ends.
+//! Connections: accepted from a socket, counted, closed in favour of others, and ended when the server ends.
 
 mod patient;
 mod places;

@@ -1,4 +1,4 @@
-//! A stream whose other end has to take what is sent to it.
+//! A stream whose other end must read what is sent to it.
 
 use std::future::Future as _;
 use std::io::{self, IoSlice};

@@ -1,9 +1,9 @@
-//! The places of an entrance: who gets one, and who gives it up when there are no more.
+//! The places of an entrance: which connections get one, and which lose it when there are no more.
 //!
-//! Whoever comes gets a place. Connections on which somebody has signed in are kept; where there is no place
-//! left, the address that has most connections of strangers loses its oldest one. So strangers take places
-//! from each other, first from those who take many, and never from those who are signed in. Some places are
-//! always strangers', since everybody begins as one.
+//! Every new connection gets a place. Connections on which somebody has signed in are kept. If there is no
+//! place left, the address that has most connections of strangers loses its oldest one. So strangers take
+//! places from each other, first from those who take many, and never from people who are signed in. Some
+//! places are always for strangers, since everybody begins as one.
 
 use super::Connections;
 use crate::network::Network;

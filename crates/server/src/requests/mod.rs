@@ -1,16 +1,16 @@
 //! Requests for more budget: an analyst says how much and why, one curator proposes it, and another approves
 //! it.
 //!
-//! Where analysts have shares of the budget, what is granted is a larger share: it takes effect with the
-//! second approval, and what all analysts together may spend stays what it was. Where nobody has a share
-//! there is nothing to move but the budget of the dataset itself, so the request becomes a proposal of a
-//! catalog ([`governance`]), which a second curator approves as any other, and which is in force when the
-//! server starts with it.
+//! If analysts have shares of the budget, a granted request is a larger share. It takes effect with the
+//! second approval, and what all analysts together may spend stays what it was. If nobody has a share, only
+//! the budget of the dataset itself can move. So the request becomes a proposal of a catalog
+//! ([`governance`]), which a second curator approves as any other, and which is in force when the server
+//! starts with it.
 //!
 //! A curator who gives somebody a larger share makes such a request too, already proposed ([`add_account`]).
 //!
-//! Who made a request is neither of the two who grant it, also as a curator. (A curator may still propose a
-//! catalog of their own, which another one approves.) Each step is an entry of the ledger.
+//! The person who made a request is neither of the two who grant it, also as a curator. (A curator may still
+//! propose a catalog of their own, which another one approves.) Each step is an entry of the ledger.
 
 mod change;
 mod shares;

@@ -1,12 +1,12 @@
 //! Accounts with a share of the budget: who gives one.
 //!
-//! Where there are two curators or more, nobody gets a larger share by one of them alone. The account is made
-//! at once, and its share waits as a request that one curator has proposed: another one approves it, as any
-//! other. A lower share, and a share where nobody has one (so that everybody may spend everything), give
-//! nobody more, and take effect at once.
+//! If there are two curators or more, nobody gets a larger share from one of them alone. The account is made
+//! at once. Its share waits as a request that one curator has proposed, and another one approves it, as any
+//! other. Two changes give nobody more, and take effect at once: a lower share, and the first share (before
+//! it everybody may spend everything).
 //!
-//! On the machine itself (`deniable user`) the same holds. Nobody signs in there, so whoever runs it is the
-//! one who proposes, under the name that they give, and a curator approves it.
+//! On the machine itself (`deniable user`) the same holds. Nobody signs in there. So the person who runs it
+//! is the one who proposes, under the name that they give, and a curator approves it.
 
 use super::change::Held;
 use super::{Change, Request, State, of_another, read_all};

@@ -1,9 +1,9 @@
-//! Questions that are tried on invented rows. The rows follow from the catalog alone, so nothing is charged
-//! and nothing private is read.
+//! Tries queries on invented rows. The rows follow from the catalog alone, so nothing is charged and nothing
+//! private is read.
 //!
-//! They run on the engine that runs real questions, so how long one takes tells how busy that is. Answers
-//! leave on the same schedule as those of real questions, and one that nobody waits for any more keeps its
-//! turn until it has ended.
+//! They run on the engine that runs real queries, so the time of one tells how busy the engine is. Answers
+//! leave on the same schedule as those of real queries. A query that nobody waits for any more keeps its turn
+//! until it has ended.
 
 use super::queue::{Limits, Queue};
 use super::{Identity, Question, Service, unserved};

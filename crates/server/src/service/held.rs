@@ -1,7 +1,7 @@
-//! Answers that are held in memory, for whoever asks the same in the same words.
+//! Answers that are held in memory, for accounts that ask the same in the same words.
 //!
-//! They are limited by their bytes, for each account that asked first and in all: one answer in many
-//! spellings is as many answers. Where there is no room, the oldest make it, an account's own before those of
+//! Their bytes are limited, for each account that asked first and in all. One answer in many spellings counts
+//! as that many answers. If there is no room, the oldest answers make room, an account's own before those of
 //! others.
 
 use super::Question;

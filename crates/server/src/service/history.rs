@@ -1,4 +1,4 @@
-//! What somebody asked before, and its answers.
+//! What an account asked before, and the answers.
 
 use super::{Identity, Question, Service};
 use crate::accounts::{self, Right};

@@ -1,5 +1,5 @@
-//! The one entrance: who asks, what, for how much, and an answer or a refusal. HTTP and the PostgreSQL wire
-//! only translate to and from it.
+//! The one internal call: it takes who asks, what, and for how much, and returns an answer or a refusal. HTTP
+//! and the PostgreSQL wire only translate to and from it.
 
 mod attempts;
 mod dummy;

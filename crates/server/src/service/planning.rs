@@ -1,6 +1,6 @@
-//! What is done with the text of a question before it is asked: planned, priced, explained. It reads no
-//! private data and is free, and it is work all the same. So it has a queue of its own, in which accounts
-//! take turns, one at a time each, and it is given up after a while.
+//! Plans, prices and explains a query before it is asked. That reads no private data and is free, but it is
+//! work all the same. So it has a queue of its own, in which accounts take turns, one at a time each, and
+//! waiting ends after a while.
 
 use super::queue::{Limits, Queue};
 use super::{Explained, Identity, Precision, Question, Service, unserved};

@@ -1,4 +1,4 @@
-//! What is asked, and what comes back besides answers.
+//! Requests to the service, and its results besides answers.
 
 use super::Identity;
 use crate::failure::{Code, Failure};

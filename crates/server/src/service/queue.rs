@@ -1,14 +1,14 @@
-//! Turns that few may have at once, handed on fairly between accounts.
+//! A limited number of turns, handed on fairly between accounts.
 //!
-//! Accounts take turns, not questions: whoever has a hundred questions in line gets the next turn after
-//! everybody else who waits has had one, and an account that had none in this round goes first. Some turns
-//! are kept for accounts with a single question, so that these do not wait for anybody's backlog. A line is
-//! bounded in length; when it is full, the account with the most in line loses its newest question to one
-//! that has fewer.
+//! Accounts take turns, not queries. An account with a hundred queries in line gets its next turn after every
+//! other waiting account has had one, and an account that had none in this round goes first. Some turns are
+//! kept for accounts with a single query, so that these do not wait for anybody's backlog. A line is bounded
+//! in length: when it is full, the account with the most in line loses its newest query to one that has
+//! fewer.
 //!
-//! A question stands in several lines, one after the other. Only in the first one is an account's whole
-//! backlog seen, so whether a question is its account's single one is decided there, and the later lines are
-//! told ([`Standing`]).
+//! A query stands in several lines, one after the other. Only the first one sees an account's whole backlog.
+//! So the first decides whether a query is its account's single one, and the later lines are told
+//! ([`Standing`]).
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

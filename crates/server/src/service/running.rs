@@ -1,4 +1,4 @@
-//! Questions that run, wait or leave: counted, so that the server ends after them and can say whose it drops.
+//! Counts queries that run, wait or leave, so that the server ends after them and can say whose it drops.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

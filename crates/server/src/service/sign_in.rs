@@ -1,4 +1,4 @@
-//! Who asks: by a token, by a password, or by what the PostgreSQL wire has checked.
+//! Signing in: by a token, by a password, or by what the PostgreSQL wire has checked.
 
 use super::{MOST_ANSWERS, Service, attempts, forbidden};
 use crate::accounts::{self, Account, Right, Role, SessionStart, Token};

@@ -1,8 +1,8 @@
-//! Who asks the system catalogs when: statements run beside each other on a few threads, and those of one
-//! account one after the other.
+//! Schedules statements over the system catalogs: they run beside each other on a few threads, and those of
+//! one account one after the other.
 //!
-//! Whoever can log in can send statements that do as much as one may. An account has at most one of them
-//! under way and one place in the line for a thread, so another's statement waits for at most one of each
+//! Anyone who can log in can send statements that do as much work as one may. An account has at most one of
+//! them under way and one place in the line for a thread. So a statement waits for at most one of each other
 //! account before it, and not at all while a thread is free.
 
 use super::system::{self, Answer, AnswerColumn, Stop, System};

@@ -1,4 +1,4 @@
-//! What belongs to a connection once somebody has signed in.
+//! The state of a connection once somebody has signed in.
 
 use super::held::Held;
 use super::settings::Settings;

@@ -1,5 +1,4 @@
-//! Cursors: `DECLARE` asks a question once, and `FETCH` and `MOVE` walk through its answer, which costs
-//! nothing.
+//! Cursors: `DECLARE` runs a query once. `FETCH` and `MOVE` walk through its answer, which costs nothing.
 
 use super::shown::Table;
 use super::statement::{Statement, understand};

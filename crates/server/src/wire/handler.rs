@@ -1,4 +1,4 @@
-//! Answers statements; here in the simple protocol.
+//! Answers statements in the simple protocol.
 
 use super::catalogs::Catalogs;
 use super::connection::Connection;

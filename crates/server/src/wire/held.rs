@@ -1,5 +1,5 @@
-//! What a connection keeps between messages: prepared statements, portals and cursors. Their bytes are
-//! reserved until they are closed.
+//! The things that a connection keeps between messages: prepared statements, portals and cursors. Their bytes
+//! are reserved until they are closed.
 
 use super::cursors::Cursor;
 use crate::failure::{Code, Failure};

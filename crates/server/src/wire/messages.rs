@@ -1,5 +1,5 @@
-//! Messages of a client: read to their end, no longer than they may be, and well-formed before anybody takes
-//! them apart.
+//! Messages of a client: read to their end, no longer than allowed, and checked to be well-formed before they
+//! are parsed.
 
 use super::connection::Connection;
 use super::sign_in::reported;

@@ -1,7 +1,8 @@
-//! The first bytes of a connection: encryption, or the wish to cancel something. Everything else is refused.
+//! The first bytes of a connection: a request for encryption, or to cancel something. Everything else is
+//! refused.
 //!
-//! What arrives before the handshake of TLS is read to the byte and never handed on: bytes that somebody on
-//! the way put in front of it would be taken for the client's otherwise.
+//! Bytes that arrive before the handshake of TLS are read exactly and never handed on. Otherwise bytes that
+//! an attacker on the network put in front of it would count as the client's.
 
 use crate::listen::Patient;
 use bytes::{BufMut as _, BytesMut};

@@ -1,4 +1,4 @@
-//! The types of parameters that a client leaves open: as PostgreSQL does, a parameter has the type of what it
+//! The types of parameters that a client leaves open. As in PostgreSQL, a parameter has the type of what it
 //! stands beside.
 
 use super::system;

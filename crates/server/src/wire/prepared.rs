@@ -1,4 +1,4 @@
-//! Statements that are prepared: with parameters, which are values in the end and never a part of the SQL.
+//! Prepared statements. Their parameters become values, and are never a part of the SQL.
 
 use super::catalogs::Catalogs;
 use super::handler::{connection, failed};

@@ -1,5 +1,5 @@
-//! Settings of a connection. Ours decide what questions cost; those of drivers are accepted and change
-//! nothing; what could be used as a clock is refused.
+//! Settings of a connection. Ours decide what queries cost. Those of drivers are accepted and change nothing.
+//! Settings that could be used as a clock are refused.
 
 use crate::failure::{Code, Failure};
 use crate::service::Question;

@@ -1,4 +1,4 @@
-//! What came of a statement, and how it is written to the client.
+//! The result of a statement, and how it is written to the client.
 
 use super::copies;
 use super::statement::CopyFormat;

@@ -1,4 +1,4 @@
-//! Who a client is: by SCRAM-SHA-256, over TLS, with a token as the password.
+//! Identifies a client by SCRAM-SHA-256, over TLS, with a token as the password.
 
 use super::connection::{CancelKeys, Connection};
 use super::settings::Settings;

@@ -1,4 +1,4 @@
-//! What a client of the PostgreSQL wire may say: a closed list.
+//! The statements that a client of the PostgreSQL wire may send: a closed list.
 
 use super::cursors::{self, Motion};
 use super::text;

@@ -1,4 +1,4 @@
-//! SQL as text: where statements end and where parameters are, which takes no more than knowing what is
+//! SQL as text: finds where statements end and where parameters are. For that it only needs to know what is
 //! quoted.
 
 /// A piece of SQL.

@@ -1,5 +1,5 @@
-//! Text against what is behind it, measured in the browser from computed styles, on every page, in light and
-//! in dark: 4.5 to 1, and 3 to 1 for large text, as WCAG 2 has it for level AA.
+//! The contrast of text with its background, measured in the browser from computed styles, on every page, in
+//! light and in dark. It is at least 4.5 to 1, and 3 to 1 for large text, as WCAG 2 demands for level AA.
 
 use crate::driver::{Browser, Driver};
 use crate::flows::{BY_MONTH, ask_for_more};

@@ -1,4 +1,4 @@
-//! The editor: words in colour, names to choose from and to click, and nothing of it in the way of a
+//! The editor: words in colour, and names to choose from and to click. None of it is in the way of a
 //! keyboard.
 
 use crate::driver::{BACKSPACE, CONTROL, DOWN, Driver, END, ENTER, ESCAPE, TAB};

@@ -1,4 +1,4 @@
-//! The signed receipt, more budget by two curators, and lines over time, as people do it.
+//! The signed receipt, more budget by two curators, and lines over time, as people use them.
 
 use crate::common::Running;
 use crate::driver::{Browser, Driver};

@@ -1,4 +1,5 @@
-//! Names and values that would be markup, formulas or another direction of writing, in a real browser: they are text, and nothing else comes of them.
+//! Names and values that would be markup, formulas or another direction of writing, in a real browser: they
+//! are text and nothing else.
 
 use crate::common::{Running, catalog, people, quick};
 use crate::driver::{Browser, Driver};

@@ -1,4 +1,4 @@
-//! Every flow by keyboard alone: nothing here clicks.
+//! Every flow by keyboard alone, without a click.
 
 use crate::common::Running;
 use crate::driver::{BACKSPACE, CONTROL, DOWN, Driver, END, ENTER, HOME};

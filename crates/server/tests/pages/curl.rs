@@ -1,4 +1,4 @@
-//! Somebody at a browser, as curl plays it.
+//! A person at a browser, played by curl.
 
 use crate::common::Running;
 use std::process::Command;

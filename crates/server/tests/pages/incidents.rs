@@ -1,4 +1,4 @@
-//! An incident, from the question that meets it to the curators' log.
+//! An incident, from the query that causes it to the curators' log.
 
 use crate::common::{Running, catalog, people, quick};
 use crate::curl::Browser;

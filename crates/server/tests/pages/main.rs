@@ -1,4 +1,4 @@
-//! The pages, with curl: what they hold, whom they are for, and what they refuse.
+//! The pages, with curl: what they contain, whom they are for, and what they refuse.
 
 mod card;
 #[path = "../common/mod.rs"]

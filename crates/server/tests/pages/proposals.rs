@@ -1,4 +1,4 @@
-//! What a second curator is shown of a catalog before agreeing to it.
+//! What the page shows a second curator of a catalog before they agree to it.
 
 use crate::common::Running;
 use crate::curl::Browser;

@@ -1,4 +1,4 @@
-//! Requests for more budget: on pages and over HTTP, and that nothing moves without two other curators.
+//! Requests for more budget, on pages and over HTTP: nothing moves without two other curators.
 
 use crate::common::{self, Running, catalog, people, quick};
 use crate::curl::Browser;

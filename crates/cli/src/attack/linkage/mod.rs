@@ -1,4 +1,4 @@
-//! `deniable attack linkage`: whom do rows without names belong to?
+//! `deniable attack linkage`: to whom do rows without names belong?
 
 mod matches;
 mod pair;

@@ -1,4 +1,4 @@
-//! `deniable attack reconstruct block`: what margins give away about cells of thousands of people.
+//! `deniable attack reconstruct block`: what margins reveal about cells of thousands of people.
 
 use crate::delivery::Outputs;
 use crate::terminal::{self, CliError, Interrupt, explained, fail};

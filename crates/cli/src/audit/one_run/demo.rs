@@ -1,4 +1,4 @@
-//! `deniable audit one-run`, alone: the whole on synthetic text.
+//! `deniable audit one-run` without a subcommand: the whole audit on synthetic text.
 
 use super::judge::{self, Confidence};
 use crate::delivery::Outputs;

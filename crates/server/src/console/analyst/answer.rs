@@ -1,4 +1,4 @@
-//! An answer at its own address, with its receipt, as files, and asked from elsewhere.
+//! The page of an answer, at its own address: with its receipt, as files, and how to ask it from a program.
 
 use super::super::Page;
 use super::super::layout::{self, name, problem};

@@ -1,4 +1,4 @@
-//! The editor: a question, its price while it is written, and asking it.
+//! The editor: writes a query, shows its price meanwhile, and asks it.
 
 use super::super::layout::{self, problem};
 use super::super::session::Signed;

@@ -1,4 +1,4 @@
-//! The same question from a program: as psql, Python and curl ask it.
+//! The same query from a program: as psql, Python and curl ask it.
 
 use super::super::layout::name;
 use crate::service::{Identity, Question, Service};

@@ -1,4 +1,4 @@
-//! What one asked before, and what is left.
+//! What an analyst asked before, and what is left.
 
 use super::super::layout::{self, moment};
 use super::super::session::Signed;

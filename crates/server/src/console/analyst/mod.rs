@@ -1,4 +1,5 @@
-//! What analysts see: tables, an editor that knows prices, answers with whiskers, and what they asked before.
+//! Pages for analysts: tables, an editor that knows prices, answers with whiskers, and what they asked
+//! before.
 
 mod answer;
 mod ask;

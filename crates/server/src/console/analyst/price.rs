@@ -1,4 +1,4 @@
-//! What a question would cost and how precise its answer would be, while it is written.
+//! The cost of a query and the precision of its answer, while the query is written.
 
 use super::super::layout::{name, problem, sentence};
 use super::super::{LEFT_FALLS_BY_LESS, so_many};

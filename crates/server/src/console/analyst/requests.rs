@@ -1,4 +1,4 @@
-//! Asking the curators for more budget, and what came of it.
+//! Requests to the curators for more budget, and their outcomes.
 
 use super::super::layout::{self, moment, name, problem};
 use super::super::session::Signed;

@@ -1,5 +1,5 @@
-//! An answer as people read it: a line where there is an order, a table with bars and whiskers in it
-//! otherwise, and what the bounds cut.
+//! An answer as people read it: a line if there is an order, otherwise a table with bars and whiskers; and
+//! what the bounds limited.
 
 use super::super::drawn;
 use super::super::layout::{self, name, sentence};

@@ -1,7 +1,7 @@
-//! The words of a question that a refusal is about.
+//! The words of a query that a refusal is about.
 //!
-//! The parser says line and column; other refusals quote names in backticks or quotes. Where neither is in
-//! the text, the message stands alone.
+//! The parser says line and column; other refusals quote names in backticks or quotes. If neither is in the
+//! text, the message stands alone.
 
 use crate::failure::Failure;
 use maud::{Markup, html};

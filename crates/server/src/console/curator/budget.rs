@@ -1,4 +1,4 @@
-//! What was spent: over time, by analyst and by question; and whether the record of it is whole.
+//! What was spent: over time, by analyst and by query; and whether the record of it is whole.
 
 use super::super::layout::{self, moment, name, problem};
 use super::super::session::Signed;

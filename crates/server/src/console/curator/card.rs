@@ -1,10 +1,10 @@
-//! The privacy card: the document that tells others whose privacy is protected how, as a page and as files.
+//! The privacy card as a page and as files: it says whose privacy is protected, and how.
 //!
 //! It is for curators and auditors. A card reads no data and may be published, but when to publish it is the
-//! curator's decision: it lists every charge by its day and its mechanisms, from which analysts would see how
-//! much the others ask, while their own pages show each of them their own history alone. A card without that
-//! list would be another document than the one that `deniable card verify` checks, so there is no smaller one
-//! for them here.
+//! curator's decision. It lists every charge by its day and its mechanisms. From that list analysts would see
+//! how much the others ask, while their own pages show each of them their own history alone. A card without
+//! that list would not be the document that `deniable card verify` checks. So there is no smaller card for
+//! analysts here.
 
 use super::super::Page;
 use super::super::layout::problem;

@@ -1,5 +1,5 @@
 //! The catalog: what is in force, what another one would change, and who agreed to it. A higher budget is
-//! such a change, and takes two.
+//! such a change, and takes two curators.
 
 use super::super::layout::{self, moment, name, problem};
 use super::super::session::Signed;

@@ -1,4 +1,4 @@
-//! What one text changes in another, line by line.
+//! The differences of two texts, line by line.
 
 use super::super::layout::visible;
 use maud::{Markup, html};

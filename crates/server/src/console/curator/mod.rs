@@ -1,4 +1,4 @@
-//! What curators and auditors see, on the curators' address: what was spent, by whom, and what is promised.
+//! Pages for curators and auditors, on the curators' address: what was spent, by whom, and what is promised.
 
 mod accounts;
 mod budget;

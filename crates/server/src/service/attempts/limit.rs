@@ -1,4 +1,4 @@
-//! A limit of a rate, by keys that strangers choose.
+//! A rate limit for each key. Strangers choose the keys.
 
 use std::collections::HashMap;
 use std::hash::Hash;

@@ -1,17 +1,17 @@
-//! Whose password is checked next. Checking one takes 19 MiB and a part of a second, and strangers can send
-//! as many as they like, so checks are limited in rate and wait in a queue that is fair.
+//! Decides which password is checked next. Checking one takes 19 MiB and a part of a second, and strangers
+//! can send as many as they like. So checks are limited in rate and wait in a fair queue.
 //!
 //! *Rates.* A network may try 60 times a minute, a name may be tried 60 times a minute, and one name from one
-//! network ten times. Where an account signed in before, it is *familiar*: there the last of these limits
-//! counts alone, so strangers elsewhere use up nothing of it.
+//! network ten times. Where an account signed in before, it is *familiar*: there only the last of these
+//! limits counts, so strangers elsewhere use up nothing of it.
 //!
-//! *Queue.* Two checks run at once, and 32 wait. What waits is ordered in rounds: an attempt is one round
-//! behind all others of its network or for its name. So a flood from few networks, or at few names, is behind
-//! everybody else, and is refused first where there is no more room. Attempts at familiar places have a queue
-//! of their own, which gets every other turn.
+//! *Queue.* Two checks run at once, and 32 wait. Waiting attempts are ordered in rounds: an attempt is one
+//! round behind all others of its network or for its name. So a flood from few networks, or at few names, is
+//! behind everybody else, and is refused first if there is no more room. Attempts at familiar places have a
+//! queue of their own, which gets every other turn.
 //!
-//! Nothing here knows which accounts there are. A name that there is not is limited, waits and is checked
-//! like one that there is.
+//! Nothing here knows which accounts exist. An unknown name is limited, waits and is checked like a known
+//! one.
 
 mod limit;
 

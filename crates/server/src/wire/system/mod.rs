@@ -6,8 +6,8 @@
 //! and estimates of rows are -1 for every table.
 //!
 //! A statement is parsed, checked and then written anew in SQLite's dialect, construct by construct
-//! ([`translate`]). What the translation does not know is refused, so no text of a client reaches SQLite as
-//! it came.
+//! ([`translate`]). A construct that the translation does not know is refused, so no text of a client reaches
+//! SQLite as it came.
 
 mod check;
 mod functions;

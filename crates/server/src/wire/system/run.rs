@@ -1,4 +1,4 @@
-//! Asking SQLite and writing what it says as PostgreSQL would.
+//! Runs a statement on SQLite and writes the result as PostgreSQL would.
 
 use rusqlite::types::ValueRef;
 

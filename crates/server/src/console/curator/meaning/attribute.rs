@@ -1,4 +1,4 @@
-//! A yes or no about each person of the dummy, to be found out.
+//! A secret yes or no about each person of the dummy, for attacks to find out.
 
 use super::super::super::layout::name;
 use arrow_array::{Array, BooleanArray, Float64Array, Int64Array, RecordBatch, StringViewArray};

@@ -1,4 +1,4 @@
-//! Asking for the same count again and again, and averaging: with noise alone, and with a ledger.
+//! Asks for the same count again and again, and averages the answers: with noise alone, and with a ledger.
 
 use super::Setting;
 use crate::failure::Failure;

@@ -1,5 +1,5 @@
-//! What ε means, for this dataset: what the best attacker can know of one person, and what a ledger does
-//! about attackers who ask and ask. They attack invented people.
+//! What ε means for this dataset: what the best attacker can know about one person, and what a ledger does
+//! about attackers who ask again and again. The attacks are on invented people.
 
 mod attribute;
 mod averaging;

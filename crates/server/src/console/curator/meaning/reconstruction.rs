@@ -1,4 +1,4 @@
-//! Rebuilding a yes or no about everybody from counts over random sets of people (Dinur and Nissim 2003):
+//! Rebuilds a yes or no about everybody from counts over random sets of people (Dinur and Nissim 2003):
 //! without noise, with noise alone, and with a ledger.
 //!
 //! The people are those of the dummy, so the truth is known and is nobody's.

@@ -1,9 +1,9 @@
-//! How much one statement may do: whoever can log in can send any statement.
+//! Limits how much work one statement may do, because anyone who can log in can send any statement.
 //!
 //! Work is counted in steps. A step is one instruction of SQLite's virtual machine over texts of up to
 //! [`SHORT`] bytes, and functions count what they do inside in the same unit. An instruction may copy or
 //! compare a text as a whole, so it counts for as many steps as the longest text that the statement has made
-//! is longer than that. The time is looked at as well, in case that steps are slower than thought.
+//! is longer than that. Time is limited as well, in case steps are slower than expected.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

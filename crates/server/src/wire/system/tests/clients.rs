@@ -1,4 +1,4 @@
-//! The recorded texts of clients, and what PostgreSQL 15 answers to them.
+//! The recorded texts of clients, and PostgreSQL 15's answers to them.
 
 use std::fs;
 use std::path::Path;

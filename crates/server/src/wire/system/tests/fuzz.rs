@@ -1,4 +1,4 @@
-//! Changed texts of clients: whatever they ask, nothing panics.
+//! Changed texts of clients: nothing panics, whatever they ask.
 
 use super::super::Stop;
 use super::clients::{recorded, system};

@@ -1,4 +1,4 @@
-//! What clients send, what is refused, and what no text may do.
+//! What clients send, what is refused, and what no text can do.
 
 mod clients;
 mod fuzz;

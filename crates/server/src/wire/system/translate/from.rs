@@ -1,4 +1,4 @@
-//! What stands in `FROM`: relations, queries, functions and joins.
+//! The items of `FROM`: relations, queries, functions and joins.
 
 use sqlparser::ast::{
     Expr, Join, JoinConstraint, JoinOperator, ObjectName, TableAlias, TableFactor, TableWithJoins,

@@ -1,9 +1,8 @@
 //! A statement of PostgreSQL's dialect, written anew for SQLite.
 //!
-//! Every construct that is understood has its place here; everything else is an error. Each relation gets an
-//! alias of its own and each column of a result is called `c1`, `c2` and so on, so that SQLite never has to
-//! resolve a name of the client. The types are followed along, because SQLite does not know truth values,
-//! arrays or `regclass`.
+//! Every supported construct has its place here; everything else is an error. Each relation gets an alias of
+//! its own and each column of a result is called `c1`, `c2` and so on, so that SQLite never has to resolve a
+//! name of the client. Types are tracked, because SQLite does not know truth values, arrays or `regclass`.
 
 mod aggregates;
 mod calls;
