@@ -1,4 +1,4 @@
-//! The certified accountant. Events come as the text in which a ledger keeps them.
+//! The certified accountant. Events arrive in the text form in which a ledger keeps them.
 
 use crate::errors::of_parameter;
 use crate::work::waiting;

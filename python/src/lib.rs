@@ -1,9 +1,9 @@
-//! The extension module of the Python package `deniable`: what needs the crates of this workspace. The
-//! package around it, in `source/deniable`, is what people call: names, defaults, documentation, tables of
-//! whatever library they use.
+//! The extension module of the Python package `deniable`: the part that needs the crates of this workspace.
+//! People call the package around it, in `source/deniable`: names, defaults, documentation, and tables of the
+//! library they use.
 //!
-//! A file or a folder for each part. None of them decides about privacy: each translates to one call of a
-//! crate below, and its errors to exceptions.
+//! Each part has a file or a folder. None of them decides about privacy: each translates to one call of a
+//! crate below, and translates its errors to exceptions.
 
 mod accounting;
 mod attack;

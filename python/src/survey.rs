@@ -1,7 +1,7 @@
 //! `deniable.survey`: answers that are randomized where they are given, and estimates from the reports.
 //!
-//! A release of answers opens an account that can pay for exactly that, as the crate does it: whoever
-//! randomizes again spends again.
+//! A release of answers opens an account that can pay for exactly that, as the crate does it: randomizing
+//! again spends again.
 
 use crate::errors::of_parameter;
 use crate::work::waiting;

@@ -1,4 +1,4 @@
-//! Long work: without the interpreter's lock, and with Ctrl-C heard.
+//! Long work: it releases the interpreter's lock and reacts to Ctrl-C.
 
 use crate::errors::Class;
 use pyo3::prelude::*;

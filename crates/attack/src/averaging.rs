@@ -1,9 +1,10 @@
-//! Asking one question many times, by many accounts, in many forms; and asking two that differ in one person.
+//! Asks one query many times, by many accounts, in many forms; and asks two queries that differ in one
+//! person.
 //!
-//! Noise that is drawn anew for every question averages out: after k answers the error is 1/√k of that of
-//! one, whoever asks. Nothing about noise alone prevents that. A ledger does: the same question gets the same
-//! answer, which teaches nothing new, and a question in another form is another question, charged to the one
-//! budget that all accounts share.
+//! Noise that is drawn anew for every query averages out: after k answers the error is 1/√k of that of one,
+//! whoever asks. Nothing about noise alone prevents that. A ledger does. The same query gets the same answer,
+//! which teaches nothing new. A query in another form is another query, charged to the one budget that all
+//! accounts share.
 //!
 //! ```text
 //! Question ──► equal, or rewritten forms ──► Counter (without a ledger, or Deniable) ──► Course: the average after each answer

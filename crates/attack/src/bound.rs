@@ -1,5 +1,5 @@
-//! The most that differential privacy lets anybody learn, whatever the attack: what measured success is held
-//! against.
+//! The most that differential privacy lets anybody learn, whatever the attack. Measured success is compared
+//! with it.
 
 /// How often a guess of one secret bit can be right, at most, when both values are equally likely beforehand
 /// and the data was released with (ε, δ)-differential privacy towards changing that bit.

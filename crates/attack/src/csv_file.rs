@@ -1,4 +1,4 @@
-//! Tables that somebody published or holds, as CSV files, read as a stream. No mistake quotes a value.
+//! Reads tables that somebody published or holds from CSV files, as a stream. No error quotes a value.
 
 use csv::{ByteRecord, Reader, ReaderBuilder};
 use files::document::Mistake;

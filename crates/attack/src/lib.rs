@@ -1,8 +1,8 @@
-//! What an adversary makes of a release.
+//! What an adversary learns from a release.
 //!
 //! People believe in differential privacy when they see what happens without it. Every attack here reads what
-//! was published and nothing else, gives what it recovered beside the most that (ε, δ) would allow, and runs
-//! on synthetic data with a known truth or on a user's own.
+//! was published and nothing else. It shows what it recovered beside the most that (ε, δ) would allow. It
+//! runs on synthetic data with a known truth or on a user's own data.
 
 pub mod averaging;
 pub mod bits;

@@ -1,4 +1,4 @@
-//! Work on all cores that can be watched and stopped.
+//! Work on all cores, with progress, that can be stopped.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 

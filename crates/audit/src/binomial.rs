@@ -1,14 +1,14 @@
 //! Binomial tails and the exact confidence limits made from them.
 //!
-//! Every statistical verdict of this crate is a statement about a count, so it needs no approximation: the
+//! Every statistical verdict of this crate is a statement about a count, so it needs no approximation. The
 //! tail of the binomial distribution is summed, and limits are found by bisection (Clopper and Pearson 1934).
-//! Tails are computed in floats, with an error analysis instead of a hope:
+//! Tails are computed in floats, with an error analysis:
 //!
 //! - One probability comes from Loader's saddle-point form ("Fast and accurate computation of binomial
 //!   probabilities", 2000): exp(−deviance) times a ratio of Stirling corrections, without cancellation
 //!   between large logarithms.
-//! - A tail is that probability times a sum of positive, falling ratios: no cancellation either; what is left
-//!   out is bounded by a geometric series and added.
+//! - A tail is that probability times a sum of positive, falling ratios: no cancellation either. A geometric
+//!   series bounds the terms left out, and the bound is added.
 //! - For up to 2³² trials, rounding n·p and 1−p moves the deviance by at most 2³²·2⁻⁵³ ≈ 5e-7, and ten
 //!   million additions and products the sum by at most 4e-9. Every limit allows for [`ROUND_OFF`], which is
 //!   larger.

@@ -1,4 +1,4 @@
-//! What can be wrong with a question.
+//! Errors in questions to an audit.
 
 /// Why an audit could not be made. No message carries an output or a sample.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,34 +1,32 @@
 //! Is the claim true?
 //!
-//! A mechanism says "I am (ε, δ)-differentially private". The sentence quantifies over every pair of
-//! neighbours and every event, so nobody sees it by looking at outputs, and code that violates it runs just
-//! as well as code that keeps it: the noise is still noisy, the tests still pass, the histogram still looks
-//! right. History has a list of such mechanisms: sensitivities off by two, budgets spent twice,
-//! floating-point noise whose low bits spell the answer. So claims are checked here, in the three ways there
-//! are, and with one [`report`]:
+//! A mechanism says "I am (ε, δ)-differentially private". The sentence is about every pair of neighbours and
+//! every event, so nobody sees it by looking at outputs. Code that violates it runs just as well as code that
+//! keeps it: the noise is still noisy, the tests still pass, the histogram still looks right. History has a
+//! list of such mechanisms: sensitivities off by two, budgets spent twice, floating-point noise whose low
+//! bits spell the answer. So this crate checks claims, in the three ways there are, and with one [`report`]:
 //!
 //! - [`exact_audit`]: when both output distributions can be written down, the smallest δ for an ε (or ε for a
 //!   δ) is a sum or an integral. It is computed with certified intervals, so the answer is a theorem about
 //!   the two distributions given, not an estimate.
-//! - [`grey_box`]: when the code asks mechanisms of known cost, record its calls on one input and replay them
-//!   on a neighbour with the answers frozen: control flow must be the same, and no input may move further
-//!   than was declared.
-//! - [`black_box`]: when only the code is there, run it. An event that is too likely on one side is evidence;
-//!   a lower bound on ε with a stated confidence is what the evidence is worth. This refutes claims; it can
-//!   never confirm one. Where running is dear, [`one_run`] runs once, with many canaries that are each in or
-//!   out by a coin, and counts right guesses.
+//! - [`grey_box`]: when the code calls mechanisms of known cost, it records the calls on one input and
+//!   replays them on a neighbour with the answers frozen. Control flow must be the same, and no input may
+//!   move further than was declared.
+//! - [`black_box`]: when only the code is there, it runs the code. An event that is too likely on one side is
+//!   evidence. A lower bound on ε with a stated confidence says what the evidence is worth. This refutes
+//!   claims; it can never confirm one. If running is expensive, [`one_run`] runs once, with many canaries
+//!   that are each in or out by a coin, and counts right guesses.
 //!
-//! Beside them stands [`goodness`]: every sampler against its distribution, with a test whose false-alarm
-//! rate is a number (1e-9 unless said otherwise) and not a matter of taste, and with reference distributions
-//! computed by someone else's arithmetic.
+//! Beside them stands [`goodness`]: it tests every sampler against its distribution. The false-alarm rate of
+//! the test is a number (1e-9 unless stated otherwise) and not a matter of taste. The reference distributions
+//! are computed by someone else's arithmetic.
 //!
-//! What an auditor is worth shows on mechanisms whose standing is known: [`gallery`] has broken and correct
-//! ones, each with its exact ε.
+//! Mechanisms of known standing show how good an auditor is: [`gallery`] has broken and correct ones, each
+//! with its exact ε.
 //!
-//! [`document`] reads mechanisms and claims that people write down, and [`program`] runs an executable of
-//! anybody.
+//! [`document`] reads mechanisms and claims that people write down, and [`program`] runs any executable.
 //!
-//! The crate depends on none of those it judges. It reads no data and draws no randomness of its own: samples
+//! The crate depends on no crate that it judges. It reads no data and draws no randomness of its own: samples
 //! come from the caller, who knows where they are from.
 //!
 //! ```

@@ -1,4 +1,4 @@
-//! One way to say what came of an audit, whichever way it was made.
+//! One form for the result of an audit, whichever method made it.
 //!
 //! ```text
 //! exact      two distributions, written down       ──► proved, or refuted: a theorem about these two distributions
@@ -7,9 +7,10 @@
 //! fit        outputs against an exact distribution ──► refuted if what was proved is not what is drawn, or consistent
 //! ```
 //!
-//! A [`Judgement`] is what one method says of one claim, with the [`Evidence`] it rests on: for a refutation
-//! that is a witness, two inputs and what gives them away. A [`Report`] is all judgements on one subject, and
-//! their verdict: refuted if any refutes, proved if one proves and none refutes, consistent otherwise.
+//! A [`Judgement`] is what one method says about one claim, with the [`Evidence`] it rests on. For a
+//! refutation that is a witness: two inputs and what distinguishes them. A [`Report`] is all judgements on
+//! one subject, and their verdict: refuted if any refutes, proved if one proves and none refutes, consistent
+//! otherwise.
 
 use crate::black_box::{self, Counts};
 use crate::exact_audit::{Answer, Distribution, satisfies, smallest_epsilon};

@@ -1,5 +1,5 @@
-//! A program that spends what it says passes, and each way of spending more is caught, with the call that
-//! shows it. Seeds are fixed; at δ = 0 a refutation is certain and has no false alarm.
+//! A program that spends what it says passes. Each way of spending more is caught, with the call that shows
+//! it. Seeds are fixed; at δ = 0 a refutation is certain and has no false alarm.
 
 mod common;
 

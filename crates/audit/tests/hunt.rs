@@ -1,5 +1,5 @@
-//! The deep search catches what it should, says no more than is true, and may be stopped at any moment. Seeds
-//! are fixed.
+//! The deep search catches what it should, claims no more than is true, and may be stopped at any moment.
+//! Seeds are fixed.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! The properties that make the verifier a verifier, on random distributions.
+//! The properties that any verifier must have, on random distributions.
 
 use audit::exact_audit::{
     Answer, Distribution, Finite, Piece, Piecewise, Real, smallest_delta_at, smallest_epsilon,

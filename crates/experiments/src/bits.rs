@@ -1,5 +1,5 @@
-//! What low bits give away: answers of a textbook mechanism in floats, and of ours on a grid, that the
-//! neighbour cannot have made.
+//! What low bits reveal: answers of a textbook mechanism in floats, and of ours on a grid, that the neighbour
+//! cannot have produced.
 //!
 //! ```
 //! use experiments::bits::Study;

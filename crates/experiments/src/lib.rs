@@ -1,5 +1,5 @@
 //! Experiments that anyone can repeat: every claim of the theory, run on synthetic data, and the studies of
-//! attacks, each with what it found as [`report::Findings`].
+//! attacks. Each returns its results as [`report::Findings`].
 //!
 //! ```
 //! let rows = experiments::claims::chosen(&["V1".to_owned()])?;

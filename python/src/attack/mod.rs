@@ -1,7 +1,7 @@
-//! `deniable.attack`: what an adversary makes of a release.
+//! `deniable.attack`: what an adversary learns from a release.
 //!
-//! Tables come as text of the crate's own documents, or as Arrow streams; questions to a Python callable are
-//! asked from Python, which has its errors and its Ctrl-C.
+//! Tables arrive as text of the crate's own documents, or as Arrow streams. Queries to a Python callable are
+//! asked from Python, which handles its errors and its Ctrl-C.
 
 mod linkage;
 mod membership;

@@ -1,8 +1,8 @@
 //! `deniable.audit`: the exact verifier, the black box on a Python callable, one run with canaries, and
 //! goodness of fit.
 //!
-//! The callable runs on the thread that asked, under the interpreter's lock, and the search for an event
-//! beside it on a thread of its own: it asks for outputs in batches. So Ctrl-C is heard whatever takes long,
+//! The callable runs on the thread that called, under the interpreter's lock. The search for an event runs
+//! beside it on a thread of its own, and asks for outputs in batches. So Ctrl-C works whatever takes long,
 //! and other threads of Python go on while an event is learned.
 
 mod black_box;

@@ -1,4 +1,4 @@
-//! What came out: public from here on.
+//! Released results: public from here on.
 
 use crate::errors::of_parameter;
 use arrow_array::{Array, ArrayRef, Float64Array, Int64Array};

@@ -1,8 +1,8 @@
-//! Private training of rows and texts that a Python program holds: columns in, a session of the crate
+//! Private training on rows and texts that a Python program holds: columns in, a session of the crate
 //! `training`, a model's file out.
 //!
-//! Rows go through a catalog with a table in memory, as those of files do: what is declared of them decides
-//! how they become numbers, and the session charges the ledger before its first step.
+//! Rows go through a catalog with a table in memory, as rows of files do. Their declarations decide how they
+//! become numbers, and the session charges the ledger before its first step.
 
 mod columns;
 mod model;

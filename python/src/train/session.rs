@@ -1,4 +1,4 @@
-//! A run on a thread of its own, which shows its steps and hears Ctrl-C.
+//! A run on a thread of its own, which shows its steps and reacts to Ctrl-C.
 
 use super::columns::Columns;
 use super::of_training;

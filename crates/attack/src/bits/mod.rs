@@ -1,14 +1,14 @@
-//! Outputs that are impossible under the neighbour: what the low bits of floating-point noise give away
+//! Finds outputs that are impossible under the neighbour: what the low bits of floating-point noise reveal
 //! (Mironov 2012).
 //!
 //! Laplace noise has a density everywhere, so on paper no answer excludes any data. In floats there are only
 //! 2⁵⁴ noise values, with holes between them, and adding the true value moves the holes. An answer that falls
-//! in a hole of the noise around 1 was not made from 1: one answer, and the data is known for certain,
-//! whatever ε was claimed.
+//! in a hole of the noise around 1 was not made from 1. So one answer reveals the data for certain, whatever
+//! ε was claimed.
 //!
-//! [`TextbookLaplace`] is that mechanism and the decision whether an output can come from a value.
-//! [`GridTally`] is the same question asked of noise on a grid, where every point can come from everything:
-//! it looks for points that came from one side only.
+//! [`TextbookLaplace`] is that mechanism, and decides whether an output can come from a value. [`GridTally`]
+//! asks the same about noise on a grid, where every point can come from every value: it looks for points that
+//! came from one side only.
 //! ```
 //! use attack::Seeded;
 //! use attack::bits::TextbookLaplace;

@@ -1,15 +1,15 @@
-//! Rebuilding cells of thousands of people from their margins.
+//! Rebuilds cells of thousands of people from their margins.
 //!
-//! A block of people is a table of counts, one cell for each combination of a few categories. What is
-//! published are margins: counts by some of the categories. The cells are unknown whole numbers whose sums
-//! are the margins. [`ranges`] gives for every cell the least and the greatest number that the margins allow,
-//! each with a block that has it: an integer program a bound, in exact arithmetic. A cell whose range is one
-//! number has been published, whether its publisher meant to or not.
+//! A block of people is a table of counts, one cell for each combination of a few categories. Margins are
+//! published: counts by some of the categories. The cells are unknown whole numbers whose sums are the
+//! margins. For every cell, [`ranges`] finds the least and the greatest number that the margins allow, each
+//! with a block that has it. It solves one integer program for each bound, in exact arithmetic. A cell whose
+//! range is one number has been published, whether its publisher meant to or not.
 //!
 //! A bound comes from linear programming, where cells may be fractions. If the best point is whole, it is the
 //! answer, and the proof. Otherwise the program is split at a fraction, below and above, until whole points
-//! meet the bound; a range for which that takes too long is given as what was seen and what is proved, and
-//! says so.
+//! meet the bound. If that takes too long for a range, the result states what was seen and what is proved,
+//! and says so.
 //! ```
 //! use attack::blocks::{Block, Category, Effort, Found, Margin, ranges};
 //!

@@ -3,7 +3,7 @@
 //! The tableau writes each basic variable as a combination of the others, with integer coefficients over one
 //! denominator a row: dᵢ·xᵢ = Σⱼ aᵢⱼ·xⱼ + cᵢ. Nonbasic variables sit at one of their bounds, which are
 //! integers, so dᵢ·xᵢ is an integer too and nothing is ever rounded. Margins of a table of counts keep the
-//! numbers small: most pivots are ±1. Should one not fit in 64 bits, [`Overflow`] says so, and what was
+//! numbers small: most pivots are ±1. If a number does not fit in 64 bits, [`Overflow`] says so, and what was
 //! proved before stands.
 //!
 //! There is one way to move: from a point within all bounds, [`Simplex::optimize`] walks along edges to the

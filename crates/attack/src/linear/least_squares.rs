@@ -1,8 +1,8 @@
 //! The point closest to all answers, by conjugate gradients.
 //!
-//! The equations of random subsets are well conditioned: but for one direction (how many bits are set in all)
-//! the squared singular values lie between (m/4)·(1 ± √(n/m))², so with m = 4n the error halves at each step,
-//! and forty steps of two products each do it. The one outlier costs one step more.
+//! The equations of random subsets are well conditioned. Except in one direction (how many bits are set in
+//! all) the squared singular values lie between (m/4)·(1 ± √(n/m))². So with m = 4n the error halves at each
+//! step, and forty steps of two products each suffice. The one outlier costs one step more.
 
 use super::queries::Queries;
 

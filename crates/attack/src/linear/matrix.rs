@@ -1,8 +1,8 @@
-//! Matrices of bits, and products with them by table.
+//! Matrices of bits, and products with them by table lookup.
 //!
-//! Eight neighbouring bits of a row choose one of 256 sums of the eight numbers they meet. The sums are
-//! tabled once and looked up in every row, so a product costs an eighth of the additions, and a row of 4,096
-//! bits takes half a kilobyte.
+//! Eight neighbouring bits of a row choose one of 256 sums of the eight numbers they meet. The sums are put
+//! in a table once and looked up in every row. So a product costs an eighth of the additions, and a row of
+//! 4,096 bits takes half a kilobyte.
 
 use super::threads::{Share, by_rows};
 use crate::Seeded;

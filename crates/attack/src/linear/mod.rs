@@ -1,10 +1,10 @@
-//! Rebuilding a column of bits from noisy answers to subset queries (Dinur and Nissim 2003).
+//! Rebuilds a column of bits from noisy answers to subset queries (Dinur and Nissim 2003).
 //!
 //! Everybody has one secret bit. A query names a set of people and gets the number of them whose bit is set,
-//! with noise. Each answer alone says little, but a few times as many answers as people are linear equations
-//! with errors: solved, and rounded at one half, they give nearly everybody's bit as long as the noise stays
-//! below the order of √n, whatever else is done to the answers. Differential privacy is what makes the noise
-//! large enough, or the answers few enough.
+//! with noise. Each answer alone says little. But a few times as many answers as people are linear equations
+//! with errors. Solved, and rounded at one half, they give nearly everybody's bit as long as the noise stays
+//! below the order of √n, whatever else is done to the answers. Differential privacy makes the noise large
+//! enough, or the answers few enough.
 //!
 //! ```text
 //! Queries ──► Oracle (a model, or Deniable itself) ──► answers ──► Method: least squares │ linear program ──► bits

@@ -1,4 +1,4 @@
-//! A mechanism to attack, with any noise, repeatable from a seed.
+//! A mechanism to attack: with any noise, and repeatable from a seed.
 
 use super::{Oracle, Subset};
 use crate::{Error, Seeded};

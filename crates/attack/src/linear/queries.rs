@@ -1,4 +1,4 @@
-//! Which people each query is about.
+//! Which people each query counts.
 
 use super::matrix::BitMatrix;
 use crate::{Error, Seeded};

@@ -1,17 +1,17 @@
-//! Who is behind a row without a name? Uniqueness, and linking two tables.
+//! Uniqueness and linkage: who is behind a row without a name?
 //!
 //! A table from which names were removed still has columns that others know: ZIP code, sex, birth date; films
-//! rated and when. Where such columns single a row out, any other table with the same columns and names puts
-//! a name to it (Sweeney 2000; Narayanan and Shmatikov 2008). Two questions, then:
+//! rated and when. If such columns single a row out, any other table with the same columns and names puts a
+//! name to it (Sweeney 2000; Narayanan and Shmatikov 2008). So there are two questions:
 //!
 //! ```text
 //! Table ── Partition ──► Profile: how many rows are alone, in pairs, …      identifying_sets: which columns suffice
 //! two tables ──► link: rows that match one row only                         Ratings::best: the record that stands out
 //! ```
 //!
-//! Columns are coded as integers once; after that a set of columns is a partition of the rows, and one column
-//! more refines it in time proportional to the rows that are not alone yet (stripped partitions, as in TANE:
-//! Huhtala, Kärkkäinen, Porkka and Toivonen 1999).
+//! Columns are coded as integers once. After that a set of columns is a partition of the rows. One more
+//! column refines it in time proportional to the rows that are not alone yet (stripped partitions, as in
+//! TANE: Huhtala, Kärkkäinen, Porkka and Toivonen 1999).
 //! ```
 //! use attack::linkage::{Partition, Table, link};
 //!

@@ -1,10 +1,10 @@
 //! Was she in the data? Tracing a person from published means.
 //!
 //! A study publishes how common each of d attributes was among its n people: genetic variants, purchases,
-//! pages visited. Who knows a person's attributes and how common each is in the population asks on which side
-//! of the population's frequencies the study lies: towards her or away. Each attribute says next to nothing;
-//! together they say it all once d is larger than n (Homer et al. 2008; Dwork, Smith, Steinke, Ullman and
-//! Vadhan 2015).
+//! pages visited. An adversary who knows a person's attributes, and how common each is in the population,
+//! asks on which side of the population's frequencies the study lies: towards her or away. Each attribute
+//! says next to nothing; together they say it all once d is larger than n (Homer et al. 2008; Dwork, Smith,
+//! Steinke, Ullman and Vadhan 2015).
 //!
 //! Differential privacy bounds every such test at once. If the release is (ε, δ)-DP when one person is
 //! exchanged for another, then a test that accuses an innocent with probability p_fp accuses a member with

@@ -1,4 +1,4 @@
-//! Tracing named people from published means.
+//! Traces named people from published means.
 
 use super::{Published, Score, Weights, upper_tail};
 

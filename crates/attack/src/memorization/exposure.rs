@@ -1,8 +1,8 @@
 //! How many bits of a secret a model tells.
 //!
 //! A secret that was drawn uniformly from n has, in a model that never saw it, a rank that is uniform in
-//! 1..=n, whatever the model finds likely. Exposure is log₂ n − log₂ rank: at least b bits with probability
-//! 2⁻ᵇ where nothing was remembered. So one high exposure is chance, and many are not.
+//! 1..=n, whatever the model finds likely. Exposure is log₂ n − log₂ rank: if nothing was remembered, it is
+//! at least b bits with probability 2⁻ᵇ. So one high exposure is chance, and many are not.
 
 use super::{Rank, Ranking, SkewNormal};
 use serde::{Deserialize, Serialize};

@@ -1,11 +1,12 @@
-//! What does a model remember? Asking a language model for a secret that was in its training text.
+//! What does a model remember? Asks a language model for a secret that was in its training text.
 //!
-//! A model that was trained on "my pin number is 3456" finds that sentence likelier than it should. Who can
-//! ask for probabilities ranks all 10,000 PINs by them: the secret's rank is what the model tells (Carlini,
-//! Liu, Erlingsson, Kos and Song 2019). A rank alone proves little, though. A PIN that looks like a year
-//! ranks high in a model that never saw it, and a model that learned nothing at all "protects" every secret.
-//! So ranks come with the ranks of references that were never planted, with comparisons among PINs of as many
-//! tokens, and with the most that (ε, δ) allows for as many copies as there were.
+//! A model that was trained on "my pin number is 3456" finds that sentence likelier than it should. An
+//! adversary who can ask for probabilities ranks all 10,000 PINs by them: the secret's rank is what the model
+//! reveals (Carlini, Liu, Erlingsson, Kos and Song 2019). A rank alone proves little, though. A PIN that
+//! looks like a year ranks high in a model that never saw it, and a model that learned nothing at all
+//! "protects" every secret. So ranks come with the ranks of references that were never planted, with
+//! comparisons among PINs of as many tokens, and with the most that (ε, δ) allows for as many copies as there
+//! were.
 //!
 //! ```text
 //! Remembers ──► Ranking of all candidates ──► Rank ──► exposure, planted against references

@@ -1,9 +1,9 @@
-//! The likeliest continuations without listing all: a search through the tree of what may come next, the
+//! Finds the likeliest continuations without listing all: it searches the tree of what may come next, the
 //! likeliest first.
 //!
-//! The cost of a step is −ln of its probability, which is never negative, so whatever is finished when it is
-//! taken from the queue is likelier than all that is left (Dijkstra). A model that is sure of a secret gives
-//! it after a handful of questions; one that is not makes the search as wide as the list.
+//! The cost of a step is −ln of its probability, which is never negative. So a continuation that is finished
+//! when it is taken from the queue is likelier than all that are left (Dijkstra). A model that is sure of a
+//! secret gives it after a handful of queries. A model that is not sure makes the search as wide as the list.
 
 use super::{Remembers, log_probability};
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! The distribution that losses of many phrases nearly have, to extrapolate exposure from.
+//! The distribution that the losses of many phrases nearly have; exposure is extrapolated from it.
 
 use serde::{Deserialize, Serialize};
 use std::f64::consts::{PI, SQRT_2};

@@ -1,4 +1,4 @@
-//! The example that everybody knows: seven people behind a table of the kind that censuses publish.
+//! The well-known example: seven people behind a table of the kind that censuses publish.
 
 use super::table::{Attribute, Condition, Domain, Group, Rule, Statistic, Table};
 use exact::{Rational, ratio};

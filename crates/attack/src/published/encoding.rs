@@ -2,8 +2,7 @@
 //!
 //! Each person is a row of numbers in order encoding, and may be absent. Rows are in lexicographic order,
 //! with the attribute that most numbers are about first, and absent people last with the greatest record, so
-//! that each multiset of people is one model of the rows. All else in the formula serves to constrain the
-//! rows.
+//! that each multiset of people is one model of the rows. Everything else in the formula constrains the rows.
 
 use super::formula::{Formula, Number, TRUE};
 use super::table::{Condition, Group, Record, Statistic, StatisticKind, Table};

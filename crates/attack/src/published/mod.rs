@@ -1,9 +1,9 @@
-//! Rebuilding people from a published table of counts, medians and means.
+//! Rebuilds people from a published table of counts, medians and means.
 //!
-//! A statistical agency publishes a [`Table`]: groups of people, and of each group a few [`Statistic`]s, some
+//! A statistical agency publishes a [`Table`]: groups of people, and a few [`Statistic`]s of each group, some
 //! of them suppressed. Every number is a constraint on the people behind it. [`reconstruct`] writes the
-//! constraints as clauses for a SAT solver, which finds every set of people that the table allows, or proves
-//! that there are no more. Where one set is left, the table has published its people.
+//! constraints as clauses for a SAT solver. The solver finds every set of people that the table allows, or
+//! proves that there are no more. If one set is left, the table has published its people.
 //!
 //! ```text
 //! Table ── encode ──► clauses ── solver ──► people ── checked against the table ──► Findings
@@ -15,7 +15,7 @@
 //!
 //! - A count is exact.
 //! - A mean is rounded. It stands for every fraction that rounds to it: all within half a unit of its last
-//!   decimal, both ends included, so that ties may have been rounded up or to even, whichever the publisher
+//!   decimal. Both ends are included, so ties may have been rounded up or to even, whichever the publisher
 //!   does.
 //! - The median of an even number of people is the mean of the two in the middle, which is a whole number or
 //!   a half, printed exactly.

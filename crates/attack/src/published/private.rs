@@ -1,4 +1,4 @@
-//! The same table released with differential privacy, and what an attacker can make of it.
+//! The same table released with differential privacy, and what an attacker can learn from it.
 
 use super::table::{Group, Record, Statistic, StatisticKind, Table};
 use crate::Error;

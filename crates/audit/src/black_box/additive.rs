@@ -1,8 +1,8 @@
 //! A likelihood ratio learned from rows: a sum of one weight for each entry.
 //!
-//! Where entries are independent the logarithm of the likelihood ratio is such a sum, and by Neyman and
-//! Pearson its upper level sets are the best events there are. Where they are not, the weights are still
-//! fitted together: logistic regression on the cells of all entries, by Newton's method one entry at a time
+//! If entries are independent, the logarithm of the likelihood ratio is such a sum, and by Neyman and Pearson
+//! its upper level sets are the best events there are. If they are not, the weights are still fitted
+//! together: logistic regression on the cells of all entries, by Newton's method one entry at a time
 //! (backfitting). A poor fit costs power and nothing else.
 
 use super::cuts::cut_keys;

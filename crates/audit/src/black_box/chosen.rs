@@ -8,15 +8,15 @@
 //! ln(p/q). One limit on one coin is tighter than two limits on p and q, by half of the draws. For δ > 0
 //! there is no such coin, and p and q are bounded each.
 //!
-//! What the test says holds together with probability at least `confidence`: nine tenths of the error go to
-//! limits on θ, where the event was chosen for δ = 0, and half of it else; the rest goes in equal parts to
-//! the limits on p and q of every event of a nested family around the chosen one, which gives a bound for
-//! every δ ([`Witness::epsilon_at`]). The event, its rivals, the family, the pair and the likely side are
-//! fixed before the first draw of the test, so nothing else is owed.
+//! Everything that the test says holds together with probability at least `confidence`. If the event was
+//! chosen for δ = 0, nine tenths of the error go to limits on θ, otherwise half of it. The rest goes in equal
+//! parts to the limits on p and q of every event of a nested family around the chosen one. The family gives a
+//! bound for every δ ([`Witness::epsilon_at`]). The event, its rivals, the family, the pair and the likely
+//! side are fixed before the first draw of the test, so nothing else is owed.
 //!
 //! The chosen event has rivals, which looked nearly as good. Each of them is a coin of its own, and each
 //! limit on a θ has its own part of that error: the chosen one [`PART_OF_CHOSEN`] and the rivals the rest in
-//! equal parts. By the union bound all of these limits hold together but for that error, so the largest may
+//! equal parts. By the union bound all of these limits hold together but for that error. So the largest may
 //! be reported, and the event that has it, although the test itself says which one that is.
 //!
 //! # Mirrors
@@ -29,11 +29,11 @@
 //! P(E) + Q(F) ≤ e^ε (Q(E) + P(F)).
 //! ```
 //!
-//! A draw that is on the likely side and in E, or on the other side and in F, counts for; one in E or F with
-//! the sides exchanged counts against. As E and F exclude each other a draw counts at most once, and as a
-//! fair coin chose its side, a draw that counts does so for with probability θ = (P(E) + Q(F)) / (P(E) + Q(F) +
-//! Q(E) + P(F)) ≤ e^ε/(1 + e^ε), independently of all others: one coin again, with about twice as many
-//! trials. It is one more coin of the union bound, and where there is a mirror it is the favourite; E and F
+//! A draw that is on the likely side and in E, or on the other side and in F, counts as *for*. One in E or F
+//! with the sides exchanged counts as *against*. E and F exclude each other, so a draw counts at most once. A
+//! fair coin chose its side. So a draw that counts does so *for* with probability θ = (P(E) + Q(F)) / (P(E) +
+//! Q(F) + Q(E) + P(F)) ≤ e^ε/(1 + e^ε), independently of all others: one coin again, with about twice as many
+//! trials. It is one more coin of the union bound, and if there is a mirror it is the favourite; E and F
 //! alone are among the rivals.
 //!
 //! With [`Chosen::test`] the number of draws is fixed beforehand and limits are Clopper and Pearson's; with

@@ -1,4 +1,4 @@
-//! Where sorted keys are cut into cells.
+//! Where sorted keys are divided into cells.
 
 /// Where to cut keys: around each key that repeats often (or around every key, where they are few), and at
 /// quantiles of the rest.

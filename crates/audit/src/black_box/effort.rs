@@ -1,4 +1,4 @@
-//! How much is searched, and for what.
+//! How much to search, and for what.
 
 use super::view::Lens;
 

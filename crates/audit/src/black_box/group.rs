@@ -12,10 +12,10 @@
 //! bound on the ε of the mechanism on the audited pairs, whatever the mechanism is. For δ = 0 it is
 //! ln(P/Q)/k.
 //!
-//! That is worth it where both steps lose the most on the same event: the logarithm is then twice as large,
-//! its uncertainty is nearly the same, and half of it is what a test cannot prove (Jagielski, Ullman and
-//! Oprea 2020 move several persons at once for the same reason). To find the event is easier in the same way.
-//! Where the steps lose on different events the ends show less than one step does, and the race drops them.
+//! That is worth it if both steps lose the most on the same event. The logarithm is then twice as large, and
+//! its uncertainty is nearly the same. So the part that a test cannot prove is halved (Jagielski, Ullman and
+//! Oprea 2020 move several persons at once for the same reason). The event is easier to find in the same way.
+//! If the steps lose on different events, the ends show less than one step does, and the race drops them.
 
 use super::epsilon_bound;
 use super::subject::Pair;

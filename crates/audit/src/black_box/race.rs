@@ -1,22 +1,25 @@
-//! Ways to look at pairs race each other: all of them on many draws, the better ones on more, the best on
+//! A race between ways to look at pairs: all of them on many draws, the better ones on more, the best on
 //! most.
 //!
-//! What a pair gives away and what shows it are searched for together. A rare event of one pair has to be
-//! seen often enough before it can be distinguished from the common events of all others, and most ways to
-//! look at most pairs are hopeless soon.
+//! The search is for a pair and for the event that shows most of it, together. A rare event of one pair must
+//! be seen often enough before it can be distinguished from the common events of all others. Most ways to
+//! look at most pairs soon turn out hopeless.
 //!
 //! # What luck may do
 //!
 //! Thousands of events are compared, and the one that looks best in the draws that it is chosen from is a
-//! lucky one. While pairs and ways to look are dropped, each is worth what an event that one half of its
-//! draws chose shows in the other half ([`worth`]): a rare event that is worth more than common ones passes
-//! them as soon as draws suffice to know it, and no lucky one does. What is dropped is pairs first, and few
-//! at a time, since a rare event can be distinguished from others only where all draws are on its pair; a
-//! pair that is left keeps many ways to look, all of them where outputs repeat and looking costs nothing.
-//! Then what is left names candidates, with more and with less caution, and draws that had no part in any
-//! choice judge them: hundreds of candidates on a few pairs, so pairs are compared with a caution that luck
-//! does not reach. The best is tested, and with it its rivals and its mirror ([`Winner`]): which of a few
-//! events that are hardly distinguished is best, the test knows.
+//! lucky one. So while pairs and ways to look are dropped, one half of the draws of each chooses an event,
+//! and the other half says what it is worth ([`worth`]). A rare event that is worth more than common ones
+//! passes them as soon as draws suffice to know it, and no lucky one does.
+//!
+//! Pairs are dropped first, and few at a time, since a rare event can be distinguished from others only if
+//! all draws are on its pair. A pair that is left keeps many ways to look; it keeps all of them if outputs
+//! repeat and looking costs nothing.
+//!
+//! Then the pairs and ways that are left name candidates, with more and with less caution, and draws that had
+//! no part in any choice judge them. These are hundreds of candidates on a few pairs, so pairs are compared
+//! with a caution that luck does not reach. The best is tested, and with it its rivals and its mirror
+//! ([`Winner`]): the test knows which of a few hardly distinguished events is best.
 
 use super::cells::Partition;
 use super::effort::Hunt;

@@ -1,4 +1,4 @@
-//! What cuts outputs into cells: how to make a partition from rows.
+//! How to divide outputs into cells: recipes that make a partition from rows.
 
 use super::additive::Additive;
 use super::cells::Partition;

@@ -1,5 +1,5 @@
-//! Limits on a probability that hold at every moment at once, so that one may look, and stop, whenever one
-//! likes.
+//! Limits on a probability that hold at every moment at once. So a test may look at them, and stop, at any
+//! moment.
 //!
 //! Let trials be independent with success probability θ, and after a successes and b failures let
 //!

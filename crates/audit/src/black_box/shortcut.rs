@@ -1,4 +1,4 @@
-//! Where outputs repeat, what was decided for one once is looked up, and not computed a billion times.
+//! If outputs repeat, the decision for one is looked up, and not computed a billion times.
 
 /// A hash table from whole rows to what was decided for them.
 #[derive(Clone, Debug)]

@@ -1,4 +1,4 @@
-//! What is run, and how it is run on both inputs by several workers.
+//! The mechanism under test, and how several workers run it on both inputs.
 
 use crate::Error;
 use std::ops::Range;

@@ -1,7 +1,7 @@
 //! From a mechanism in words to the two distributions that the verifier compares.
 //!
-//! Each parameter is held to a range in which the verifier answers in seconds, and [`ranges`] states it. What
-//! lies outside is a matter of units, or noise that hides nothing.
+//! Each parameter must be in a range in which the verifier answers in seconds, and [`ranges`] states it. A
+//! value outside is a matter of units, or noise that hides nothing.
 
 use super::claim::{LARGEST_EPSILON, SMALLEST_DELTA};
 use super::file::{LARGEST_EXPONENT, MOST_OUTCOMES, MOST_PIECES};

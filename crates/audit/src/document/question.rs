@@ -1,4 +1,4 @@
-//! Whether a claim about two output distributions holds, and what would: the question as people ask it, and
+//! Does a claim about two output distributions hold, and which one would? The question as people ask it, and
 //! the answer for them and for programs.
 
 use super::{Claim, Mistake, Number, Pair, check_delta, check_epsilon, fail};

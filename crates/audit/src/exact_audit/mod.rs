@@ -8,11 +8,11 @@
 //! δ(ε) = max over both directions of   Σ_y max(p(y) − e^ε q(y), 0)      (∫ for densities).
 //! ```
 //!
-//! That one line is the whole definition; the rest of the module evaluates it without ever rounding the wrong
+//! That one line is the whole definition. The rest of the module evaluates it without ever rounding the wrong
 //! way. Answers are [`Interval`]s that certainly contain the number asked for. Both directions are always
-//! checked: a mechanism that is private one way round only is not private.
+//! checked: a mechanism that is private in one direction only is not private.
 //!
-//! δ(ε) falls as ε grows, towards the *gap* P(q = 0): the mass of outputs that give the other input away for
+//! δ(ε) falls as ε grows, towards the *gap* P(q = 0): the mass of outputs that rule the other input out for
 //! certain. Below the gap no finite ε exists, and [`smallest_epsilon`] says so instead of returning a large
 //! number.
 

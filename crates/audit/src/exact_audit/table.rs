@@ -1,4 +1,4 @@
-//! Outcome by outcome: the sum of the definition, written out.
+//! The sum of the definition, written out outcome by outcome.
 
 use super::real::{from_zero, positive_part};
 use exact::{Interval, Rational};

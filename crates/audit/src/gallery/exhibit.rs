@@ -1,4 +1,4 @@
-//! The collection: what each exhibit is, on which neighbours it is audited, and what is true of it.
+//! The collection: what each exhibit is, on which neighbours it is audited, and what is true about it.
 
 use super::mechanism::{Mechanism, Noise, Player, SparseVector};
 use super::truth::{Exactly, noisy_max, sparse_vector};

@@ -1,9 +1,9 @@
 //! Does a sampler follow its distribution? Tests whose false-alarm rate is a number.
 //!
-//! A sampler's test runs on every change for years. With the customary 5 % it would cry wolf every day, and
-//! soon be ignored; with a tolerance chosen until it passes, nobody knows what it would catch. Here each test
-//! states the largest probability of rejecting a correct sampler (1e-9 by default) and gets it from an
-//! inequality that holds for every sample size, not in the limit. Next to it should stand a *mutant*, a
+//! A sampler's test runs on every change for years. With the customary 5 % it would raise a false alarm every
+//! day, and soon be ignored. With a tolerance chosen until it passes, nobody knows what it would catch. Here
+//! each test states the largest probability of rejecting a correct sampler (1e-9 by default) and gets it from
+//! an inequality that holds for every sample size, not in the limit. Next to it should stand a *mutant*, a
 //! sampler that is a little wrong, that the same test rejects: then its power is known too.
 
 mod normal;

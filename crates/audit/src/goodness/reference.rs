@@ -1,4 +1,4 @@
-//! Distribution functions to test samplers against, by arithmetic that no sampler uses.
+//! Distribution functions to test samplers against, computed by arithmetic that no sampler uses.
 //!
 //! Each is a float within 1e-12 of the true value, from certified enclosures. They are fast enough to be
 //! asked for every value of a large sample, however wide the distribution.

@@ -1,10 +1,10 @@
-//! Does a computation spend what it says? Record its calls on one input, replay them on a neighbour.
+//! Does a computation spend what it says? Records its calls on one input and replays them on a neighbour.
 //!
 //! Private programs are made of a few mechanisms with proofs and much code without one: code that counts,
-//! clips, branches and asks again. What goes wrong goes wrong there. A branch looks at the data and not at
-//! the answers; a sum moves further than was declared; one more question is asked when somebody rare is in
-//! the data. None of that shows in any single answer, and a lower bound from samples sees it only when it is
-//! gross. But it shows at once when the same program runs on a neighbour *with the same answers*:
+//! clips, branches and asks again. Errors are in that code. A branch looks at the data and not at the
+//! answers. A sum moves further than was declared. One more query is asked when somebody rare is in the data.
+//! None of that shows in any single answer, and a lower bound from samples sees it only when it is gross. But
+//! it shows at once when the same program runs on a neighbour *with the same answers*:
 //!
 //! ```text
 //! run on D    ──► call 1, answer y₁ ──► call 2, answer y₂ ──► … ──► result
@@ -12,9 +12,9 @@
 //!                 same statement? moved within its limits?          same?
 //! ```
 //!
-//! A computation is a function of the data and a [`Recorder`], which it asks for every random thing it does:
-//! [`Recorder::draw`] says what is called ([`Call`]: mechanism, parameters, limits on how far a neighbour may
-//! move the input, cost), gives the exact input and how to draw.
+//! A computation is a function of the data and a [`Recorder`], which it asks for every random thing it does.
+//! [`Recorder::draw`] takes what is called ([`Call`]: mechanism, parameters, limits on how far a neighbour
+//! may move the input, cost), the exact input, and how to draw.
 //!
 //! # What it proves
 //! Let A be a computation that is deterministic but for calls to mechanisms, each of which is (εₖ,
@@ -44,8 +44,8 @@
 //! - *consistent*, otherwise, with a bound on P[B] from the number of runs: what was seen costs no more than
 //!   it says.
 //!
-//! The verdict is about the argument: a bad transcript does not say that an attack exists, it says that the
-//! costs the program states are not those of what it does.
+//! The verdict is about the argument. A bad transcript does not say that an attack exists. It says that the
+//! costs that the program states are not the costs of what it does.
 //!
 //! A [`search`](GreyBox::search) drops, adds and changes units, keeps the worst pair and shrinks it.
 //!

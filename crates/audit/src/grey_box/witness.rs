@@ -1,4 +1,4 @@
-//! Where two runs parted.
+//! Where two runs differ.
 
 use super::movement::{Input, Norm, factor, number};
 use super::recorder::Call;

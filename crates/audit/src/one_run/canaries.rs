@@ -4,8 +4,8 @@
 //! Every canary gets its line and its place in the text before its coin is tossed, and keeps both whatever
 //! the coin says. So two texts whose coins differ in one canary differ in that line and in nothing else: they
 //! are neighbours, and coins are fair and independent of everything else. That is what the theorem in
-//! [`crate::one_run`] asks for. It also asks that who guesses sees the model and the canaries, and nothing
-//! else that depends on the coins: neither the planted text nor this file.
+//! [`crate::one_run`] asks for. The theorem also asks that the guesser sees the model and the canaries, and
+//! nothing else that depends on the coins: neither the planted text nor this file.
 
 use crate::document::{Mistake, fail};
 use serde::{Deserialize, Serialize};

@@ -1,9 +1,9 @@
-//! Which canaries were in? Guesses for the audit that needs one run only (Steinke, Nasr and Jagielski 2023).
+//! Guesses which canaries were in, for the audit that needs one run only (Steinke, Nasr and Jagielski 2023).
 //!
 //! Many canaries are planted or left out, each by a coin of its own. From the finished model each gets a
-//! score; who has the highest were probably in, who has the lowest probably out, and on the rest nobody has
-//! to bet. How many guesses can be right is bounded by ε, so the number of right guesses is a lower bound on
-//! it.
+//! score. Canaries with the highest scores were probably in, those with the lowest probably out, and for the
+//! rest no guess is needed. How many guesses can be right is bounded by ε, so the number of right guesses is
+//! a lower bound on it.
 
 use crate::document::{Mistake, fail};
 

@@ -1,23 +1,23 @@
 //! A lower bound on ε from one run: many canaries at once, each in the data or not by the toss of a coin, and
-//! guesses which were (Steinke, Nasr and Jagielski 2023, "Privacy auditing with one (1) training run").
+//! guesses which were in (Steinke, Nasr and Jagielski 2023, "Privacy auditing with one (1) training run").
 //!
-//! Training once is dear, so one does not want to train a thousand times to learn one number. Instead m
-//! examples are each included or left out by a fair coin, the model is trained once, and somebody who sees
-//! only the model guesses the coins of those he is sure about. If the training is (ε, δ)-private, then even
-//! the best guesser is right about as often as randomized response would let him: with W̌ ~ Binomial(r,
-//! e^ε/(1+e^ε)) for r guesses and f(v) = P[W̌ ≥ v],
+//! Training once is expensive, so nobody wants to train a thousand times to learn one number. Instead m
+//! examples are each included or left out by a fair coin, and the model is trained once. A guesser who sees
+//! only the model guesses the coins of the examples they are sure about. If the training is (ε, δ)-private,
+//! then even the best guesser is right about as often as randomized response would allow: with W̌ ~
+//! Binomial(r, e^ε/(1+e^ε)) for r guesses and f(v) = P[W̌ ≥ v],
 //!
 //! P[v or more of them are right] ≤ f(v) + 2mδ·max over i ≥ 1 of (f(v−i) − f(v))/i (their bound for
 //! approximate privacy).
 //!
 //! The first term is exact for δ = 0: given the output and the other coins, each coin is still within odds of
-//! e^ε, so the number of right guesses is stochastically at most W̌. The second pays for δ: what it adds in
-//! expectation is at most 2mδ right guesses, and raising the chance of v by p from at most v − i costs i·p of
-//! them.
+//! e^ε, so the number of right guesses is stochastically at most W̌. The second term pays for δ. In
+//! expectation it adds at most 2mδ right guesses, and raising the chance of v by p from at most v − i costs
+//! i·p of them.
 //!
-//! How many guesses to make must be decided before the coins are looked at. Who does not know how many will
-//! do best decides on several numbers, and pays for each: see [`Tried`]. Tails are those of
-//! [`crate::binomial`], taken too large by its round-off.
+//! The number of guesses must be decided before the coins are looked at. If you do not know which number will
+//! do best, decide on several, and pay for each: see [`Tried`]. Tails are those of [`crate::binomial`], taken
+//! too large by its round-off.
 
 mod canaries;
 mod guesses;

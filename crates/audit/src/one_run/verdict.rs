@@ -1,8 +1,8 @@
 //! From scores and coins to a verdict.
 //!
-//! How many guesses are made is decided by the number of canaries alone, or by whoever asks, before coins are
-//! looked at; for each number the surest are made, on both sides alike. The bound is the best of all numbers,
-//! and each is tested at its part of the false-alarm rate: see [`Tried`], where it is proved.
+//! The number of canaries alone, or the caller, decides how many guesses are made, before coins are looked
+//! at. For each number the surest guesses are made, on both sides alike. The bound is the best of all
+//! numbers, and each is tested at its part of the false-alarm rate: [`Tried`] has the proof.
 
 use super::{Found, Secrets, Tried, guess, judge, sides};
 use crate::black_box::FindingVerdict;

@@ -1,4 +1,4 @@
-//! What can go wrong with a program of somebody else.
+//! Errors of a program that somebody else wrote.
 
 use std::ffi::OsStr;
 use std::io::{self, ErrorKind};

@@ -1,9 +1,9 @@
-//! A program that somebody else wrote, run many times without trusting it.
+//! Runs a program that somebody else wrote, many times and without trusting it.
 //!
-//! In batch mode the program is started once for each input and reads that input on every line; it prints one
-//! line for each. In one-shot mode it is started once for each draw. Input is written by a thread of its own,
-//! so a program that answers before it has read everything, or only after, blocks nobody. What it prints on
-//! standard error goes to ours.
+//! In batch mode the program is started once for each input. It reads that input on every line, and prints
+//! one line for each. In one-shot mode it is started once for each draw. A thread of its own writes the
+//! input, so a program may answer before it has read everything, or only after: nothing blocks. Its standard
+//! error goes to ours.
 //!
 //! The program has a process group of its own, so Ctrl-C at a terminal does not reach it; and if we are
 //! stopped, its pipes close.

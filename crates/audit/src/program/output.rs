@@ -1,4 +1,4 @@
-//! What a program prints, as the auditor sees it.
+//! Outputs of a program, as the auditor sees them.
 
 use super::{Error, Input};
 use crate::black_box::word;

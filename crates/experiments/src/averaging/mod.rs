@@ -1,5 +1,5 @@
-//! One question asked many times by many accounts, and two questions that differ in one person: without a
-//! ledger, and of Deniable.
+//! Asks one query many times by many accounts, and two queries that differ in one person: without a ledger,
+//! and from Deniable.
 //!
 //! ```
 //! use experiments::averaging::{Settings, Study};

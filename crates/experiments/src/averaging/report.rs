@@ -1,4 +1,4 @@
-//! What came of it, once, for people, programs and a page.
+//! The results, stated once for people, programs and a page.
 
 use super::{Fared, Results, Study};
 use ::report::{Column, Figure, Findings, Row, Scale, Table, counts, significant};

@@ -1,4 +1,4 @@
-//! D5 and D6: what a group is promised, and what many releases cost together.
+//! D5 and D6: the promise to a group, and the cost of many releases together.
 
 use super::local::person;
 use super::{Claim, Fault, Outcome};

@@ -1,4 +1,4 @@
-//! L1, L2, L7: how wide Laplace noise is, that it is private, and how far the largest of many errors goes.
+//! L1, L2, L7: how wide Laplace noise is, that it is private, and how large the largest of many errors is.
 
 use super::local::{FALSE_ALARM, auditor, count, person, plenty};
 use super::{Claim, Fault, Outcome};

@@ -1,7 +1,7 @@
-//! Every claim of the theory, run: expected against measured.
+//! Runs every claim of the theory: expected against measured.
 //!
-//! A row that cannot fail is not a row: each compares what the theory says with what this code computes or
-//! draws, and where chance is involved it fails by chance with probability 1e-9 or less.
+//! A row that cannot fail is not a row. Each compares what the theory says with what this code computes or
+//! draws. If chance is involved, it fails by chance with probability 1e-9 or less.
 
 mod attacks;
 mod choice;

@@ -1,4 +1,4 @@
-//! S2 and S3: what goes wrong with noise scaled to the data at hand, and with floats, and what repairs it.
+//! S2 and S3: what goes wrong with noise scaled to the data at hand, and with floats; and the repairs.
 
 use super::local::{FALSE_ALARM, auditor, respondent};
 use super::{Claim, Fault, Outcome};

@@ -1,5 +1,5 @@
-//! A column of secret bits from noisy sums over random sets of people: of a model that answers everything,
-//! and of Deniable with a ledger.
+//! Rebuilds a column of secret bits from noisy sums over random sets of people: from a model that answers
+//! everything, and from Deniable with a ledger.
 //!
 //! ```
 //! use experiments::linear::{Setting, Study, Way};

@@ -1,4 +1,4 @@
-//! What came out, beside what was promised: once, for people, programs and a page.
+//! The results beside the promise, stated once for people, programs and a page.
 
 use super::{NoiseKind, Recovered, Study, Way};
 use crate::people::Error;

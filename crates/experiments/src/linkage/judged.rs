@@ -1,4 +1,4 @@
-//! How right links are, and what a private release would have allowed instead.
+//! How many links are right, and what a private release would have allowed instead.
 
 use ::report::{Row, grouped, percent};
 use accounting::{Delta, Epsilon};

@@ -1,5 +1,5 @@
-//! Whom do rows without names belong to? What columns single out, which rows two tables share, and ratings
-//! matched to public reviews; beside each, what a release with differential privacy allows.
+//! To whom do rows without names belong? Which rows columns single out, which rows two tables share, and
+//! ratings matched to public reviews. Beside each stands what a release with differential privacy allows.
 
 mod judged;
 mod pair;

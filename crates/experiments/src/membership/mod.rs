@@ -1,4 +1,4 @@
-//! Was she in the data? Members and strangers traced from published means, beside the most that (ε, δ)
+//! Was she in the data? Traces members and strangers from published means, beside the most that (ε, δ)
 //! allows.
 //!
 //! ```

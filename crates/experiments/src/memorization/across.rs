@@ -1,4 +1,4 @@
-//! The same over several seeds: a rank that one seed found may be chance.
+//! The same study over several seeds: a rank that one seed found may be chance.
 
 use super::{Measured, Run};
 use serde::Serialize;

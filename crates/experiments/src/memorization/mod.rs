@@ -1,5 +1,5 @@
-//! What a language model remembers of a secret that was in its text, with and without privacy: models trained
-//! side by side and asked, over several seeds.
+//! What a language model remembers of a secret that was in its text, with and without privacy. Models are
+//! trained side by side and asked, over several seeds.
 
 mod across;
 mod report;

@@ -1,5 +1,5 @@
-//! Several models at a time. Which thread trains a model changes nothing about it: all that is random follows
-//! from its seed.
+//! Trains several models at a time. Which thread trains a model changes nothing about it: everything random
+//! follows from its seed.
 
 use super::{Error, Experiment, Measured};
 use device::Device;

@@ -1,4 +1,4 @@
-//! What margins give away about the cells of a block.
+//! What margins reveal about the cells of a block.
 
 use accounting::Epsilon;
 use attack::Error;

@@ -1,4 +1,4 @@
-//! What a published table gives away about the people behind it.
+//! What a published table reveals about the people behind it.
 
 use accounting::Epsilon;
 use attack::Error;

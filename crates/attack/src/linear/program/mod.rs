@@ -8,11 +8,11 @@
 //! ```
 //!
 //! - [`Fit::LeastAbsolute`]: minimize Σ(u + v). The likeliest bits under Laplace noise, and robust under any.
-//! - [`Fit::Within`]: u, v ≤ E. Noise that is bounded makes every point that fits equally likely; the
-//!   analytic centre is taken, which is the one furthest from contradicting any answer.
+//! - [`Fit::Within`]: u, v ≤ E. Bounded noise makes every point that fits equally likely. The analytic centre
+//!   is chosen, which is the one furthest from contradicting any answer.
 //!
 //! The equations of a Newton step shrink to one for each person, (Θ + Aᵀ·D·A)·dx = …, with diagonal Θ and D.
-//! Their matrix is dense because A is, so a solver for sparse problems is no help: with bits in words and
+//! Their matrix is dense because A is, so a solver for sparse problems is no help. With bits in words and
 //! sums in tables ([`super::matrix`]) it takes n²·m/16 additions, and the rest is a dense Cholesky
 //! factorization.
 

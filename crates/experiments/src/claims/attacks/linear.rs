@@ -1,4 +1,4 @@
-//! A1: noise below √n gives nearly everybody away; above it, and under a promise, hardly anybody.
+//! A1: noise below √n reveals nearly everybody; above it, and under a promise, hardly anybody.
 
 use crate::claims::{Fault, Outcome};
 use accounting::{Delta, Epsilon};

@@ -1,4 +1,4 @@
-//! M1: tracing from means, and the line that it stays under with noise.
+//! M1: tracing from means, and the limit on its success with noise.
 
 use crate::claims::local::FALSE_ALARM;
 use crate::claims::{Fault, Outcome};

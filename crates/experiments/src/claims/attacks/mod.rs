@@ -1,4 +1,4 @@
-//! A1, A2, A4 and M1: what an adversary makes of releases without privacy, and of ours.
+//! A1, A2, A4 and M1: what an adversary learns from releases without privacy, and from ours.
 
 mod census;
 mod linear;

@@ -1,4 +1,4 @@
-//! What one person adds to an answer is that person's own part, and nothing of anybody else's.
+//! Each person adds their own part to an answer, and changes nothing of anybody else's.
 
 use super::super::{Fault, Outcome};
 use accounting::Epsilon;

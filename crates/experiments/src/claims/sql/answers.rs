@@ -1,4 +1,4 @@
-//! What is answered: close to the truth, once.
+//! Answers are close to the truth, and given once.
 
 use super::super::local::FALSE_ALARM;
 use super::super::{Fault, Outcome};

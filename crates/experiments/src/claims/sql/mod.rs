@@ -1,8 +1,8 @@
 //! L3 to L6, S1, S4 and A3: what the SQL layer derives from a query and a catalog, what it answers, and what
 //! it refuses.
 //!
-//! Nothing here is typed in: sensitivities and noise are read from what `deniable explain` would say, answers
-//! from what `deniable query` would give, on small tables in temporary folders.
+//! No result is typed in. Sensitivities and noise are read from what `deniable explain` would say, and
+//! answers from what `deniable query` would return, on small tables in temporary folders.
 
 mod additivity;
 mod answers;

@@ -1,4 +1,4 @@
-//! P4: the loop of private training keeps its promise against somebody who sees every update.
+//! P4: the loop of private training keeps its promise against an adversary who sees every update.
 
 use super::super::{Fault, Outcome};
 use accounting::{Curve, Delta, Ratio};
