@@ -231,8 +231,8 @@ impl Counter for Forgetful {
     }
 }
 
-/// What two counts say about the one person in whom they differ: whether she has what is counted. Nothing if
-/// one of them is refused.
+/// What two counts reveal about the one person in whom they differ: whether she has what is counted. Nothing
+/// if one of them is refused.
 ///
 /// # Errors
 /// Those of the counter.

@@ -452,8 +452,8 @@ fn a_rare_event_of_few_pairs_is_found() {
 }
 
 /// The same in small: the third sparse vector with a third of its noise, on five pairs of which two have the
-/// event. What is common shows an ε of 0.3 at most, so more is found only by who finds the event of
-/// probability 1/200, and that must not depend on the seed.
+/// event. Common events show an ε of 0.3 at most. So only a search that finds the event of probability 1/200
+/// finds more, and that must not depend on the seed.
 #[test]
 fn a_rare_event_is_found_with_every_seed() {
     const QUERIES: [[f64; 3]; 10] = [

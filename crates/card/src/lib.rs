@@ -151,8 +151,8 @@ impl Card {
         Ok(card)
     }
 
-    /// The card as of the last entry of a ledger, for whoever has it open, with what the file beside the
-    /// catalog says. It takes some tenths of a second, and changes only with the ledger's head.
+    /// The card as of the last entry of a ledger that is open already, with what the file beside the catalog
+    /// says. It takes some tenths of a second, and changes only with the ledger's head.
     ///
     /// # Errors
     /// When the chain is broken, or the file cannot be read.
@@ -186,7 +186,7 @@ impl Card {
     }
 
     /// A record for the registry of deployments (opendp/deployments-registry-data), with the fields of all
-    /// three tiers. Its status is that of a draft: who submits it is a person.
+    /// three tiers. Its status is that of a draft: a person submits it.
     ///
     /// # Errors
     /// When words are missing that nobody can compute, or nothing was ever asked.

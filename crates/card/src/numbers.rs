@@ -333,7 +333,7 @@ pub(crate) fn mechanisms(ledger: Ledger<'_>) -> Vec<Mechanism> {
     summed(charges.iter().map(|charge| &charge.event))
 }
 
-/// Every charge, the oldest first. Who asked and in which words is not told: words may quote what is not
+/// Every charge, the oldest first. It does not tell who asked, or in which words: words may quote what is not
 /// public.
 pub(crate) fn releases(ledger: Ledger<'_>) -> Vec<Release> {
     let charges = ledger.past().map_or(&[][..], |past| &past.charges);

@@ -115,8 +115,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
         };
         take_over(&mut store, &catalog)?;
     }
-    // Questions have threads of their own, one fewer than there are cores: who waits for a connection must
-    // not feel how long a question takes.
+    // Queries have threads of their own, one fewer than there are cores: a client that waits for a connection
+    // must not feel how long a query takes.
     let cores = std::thread::available_parallelism().map_or(2, usize::from);
     let engine = threads(cores.saturating_sub(1).max(1))?;
     let served = runtime.block_on(serve(arguments, &catalog, engine.handle().clone()));

@@ -95,7 +95,7 @@ fn serve(folder: &Path) -> Serving {
         .unwrap()
         .parse()
         .unwrap();
-    // What it says later is read, so that it never waits for who reads it.
+    // Its later output is read too, so that it never waits for a reader.
     thread::spawn(move || lines.for_each(drop));
     Serving { child, port }
 }
@@ -311,7 +311,7 @@ fn shares_wait_for_a_curator_once_there_are_two() {
     assert_eq!(share_of("ann"), "0.125");
 }
 
-/// A number that no other question has. Whoever tries it out sees at once that something happens, and what:
+/// A number that no other query has. A person who tries it out sees at once that something happens, and what:
 /// making sample data takes half a minute where nothing is optimised.
 #[test]
 fn a_demonstration_says_what_it_does() {

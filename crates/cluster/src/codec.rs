@@ -25,7 +25,7 @@ use datafusion_proto::physical_plan::{PhysicalExtensionCodec, PhysicalProtoConve
 use std::fmt::{Debug, Formatter};
 use std::sync::Arc;
 
-/// Functions of whoever uses a cluster, as bytes.
+/// Functions of the program that uses a cluster, as bytes.
 pub trait Functions: Debug + Send + Sync {
     /// A function as bytes, or nothing if it is not one of these.
     fn encode(&self, function: &ScalarUDF) -> Option<Vec<u8>>;

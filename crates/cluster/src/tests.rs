@@ -402,7 +402,7 @@ async fn planted_defects_are_found() {
     visits(directory.path());
     let context = local(directory.path(), 2).await;
     let mut running = running(3, directory.path(), 1 << 30).await;
-    // Who counts distinct values does not notice that rows are read twice.
+    // A count of distinct values does not notice that rows are read twice.
     for (mutant, least) in [(Mutant::NoExchange, 5), (Mutant::AllFiles, 6)] {
         running.cluster.mutant = Some(mutant);
         let mut found = 0;

@@ -67,8 +67,8 @@ pub struct Worker {
     pub memory: usize,
     /// Where they go to disk.
     pub scratch: PathBuf,
-    /// Whether the process ends at the first panic in it. It has to, but where whoever shares the process
-    /// takes care that nothing of a plan can panic: the exchange takes a stream whose task panicked for one
+    /// Whether the process ends at the first panic in it. It has to, unless the code that shares the process
+    /// makes sure that nothing of a plan can panic: the exchange takes a stream whose task panicked for one
     /// that ended, and rows would be missing without a word.
     pub ends_at_panic: bool,
 }

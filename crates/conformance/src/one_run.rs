@@ -301,7 +301,7 @@ mod tests {
         let nothing = judged(|place, _| (place as f64 * 0.7).sin(), "0.1");
         assert!(!nothing.refuted());
         assert!(text(&nothing).contains("which is not a proof"));
-        // Backwards is wrong, not informative: who guesses says which way before.
+        // Backwards is wrong, not informative: the guesser states the direction beforehand.
         assert_eq!(judged(|_, inside| -f64::from(inside), "1").found.epsilon, 0.0);
         // A large claim cannot be refuted by so few, and that is said.
         let large = judged(|_, inside| f64::from(inside), "8");

@@ -21,7 +21,7 @@ use sql::blocking::Dataset;
 use sql::{Catalog, QueryRequest};
 use tempfile::TempDir;
 
-/// A table `people` of (id, age, secret), a row a person. Who has which id and age is known to everybody.
+/// A table `people` of (id, age, secret), a row a person. Everybody knows who has which id and age.
 pub struct People {
     folder: TempDir,
     dataset: Dataset,

@@ -220,10 +220,10 @@ impl Row {
     ///
     /// # Privacy
     ///
-    /// Where the row begins with `column` whole fields and the comma after them, this is a function of those
+    /// If the row begins with `column` whole fields and the comma after them, this is a function of those
     /// bytes: fields are read from the left, each as far as its comma, so whatever follows (commas, quotes,
-    /// nothing) changes nothing. Where it does not (a field is missing, or one opens a quote that it does not
-    /// close), the text of the column may have moved to the left, and nothing of the row is given.
+    /// nothing) changes nothing. If it does not (a field is missing, or one opens a quote that it does not
+    /// close), the text of the column may have moved to the left, and nothing of the row is returned.
     pub fn left_of(&self, column: usize) -> Option<&[Vec<u8>]> {
         (self.whole >= column).then(|| &self.fields[..column])
     }

@@ -37,7 +37,7 @@ fn look(path: &Path) {
         }
     };
     match Store::open_existing(&place) {
-        // It was waited for whoever may be making it, which takes two seconds: once is enough.
+        // This waited for another process that may be making it, which takes two seconds: once is enough.
         Err(error) => return check_reported(&error),
         Ok(None) => {}
         Ok(Some(mut store)) => {

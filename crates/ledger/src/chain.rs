@@ -127,7 +127,7 @@ pub(crate) struct Record {
     pub(crate) number: u64,
     /// The hash of the entry before it.
     pub(crate) previous: String,
-    /// Milliseconds since 1970, by the clock of whoever wrote it.
+    /// Milliseconds since 1970, by the clock of the machine that wrote it.
     pub(crate) time: i64,
     pub(crate) kind: String,
     pub(crate) analyst: String,

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 /// answers.
 ///
 /// # Privacy
-/// Claim: everything that was admitted keeps the budget, whoever chose it and however it depends on earlier
-/// answers.
+/// Claim: everything that was admitted keeps the budget. It does not matter who chose it, or how it depends
+/// on earlier answers.
 /// Source: for (ε, δ) the filter of [`RenyiFilter`], for ε and ρ that of [`Spending`]; the proofs are there.
 /// Events decide, never a promise that somebody stated beside them, so that what is asked by [`Gate::fits`]
 /// and what is charged cannot differ.

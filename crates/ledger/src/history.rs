@@ -19,9 +19,9 @@ const PAGE: u32 = 100;
 pub struct Entry {
     /// Its number, which is on the receipt.
     pub number: u64,
-    /// When, in milliseconds since 1970, by the clock of whoever charged it.
+    /// When, in milliseconds since 1970, by the clock of the machine that charged it.
     pub time: i64,
-    /// Who asked, in the one spelling of the name ([`Analyst`](crate::Analyst)).
+    /// The analyst who asked, in the one spelling of the name ([`Analyst`](crate::Analyst)).
     pub analyst: String,
     /// The digest of the question.
     pub question: String,

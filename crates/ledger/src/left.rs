@@ -8,7 +8,7 @@ use exact::{Natural, Rational};
 const STEPS: u64 = 900;
 /// The smallest that is distinguished from nothing is 1e-9.
 const SMALLEST: i32 = -11;
-/// The largest is 9.99e8; whoever has more left has no budget to speak of.
+/// The largest is 9.99e8: a budget with more left than that is no budget to speak of.
 const LARGEST: i32 = 6;
 
 /// The largest ε of one further release of any kind that is ε-DP, to three digits, rounded down. It was

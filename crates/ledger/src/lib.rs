@@ -25,7 +25,7 @@
 //! Claim: under rules that were fixed before the first answer, everything charged together keeps the budget,
 //! for queries chosen after seeing earlier answers, by any number of analysts who share what they see.
 //! Source: [`RenyiFilter`](accounting::RenyiFilter) for (ε, δ) and [`Spending`](accounting::Spending) for ε
-//! and ρ, which is where the proofs are; both count events in the order of the entries, whoever asked.
+//! and ρ, which is where the proofs are. Both count events in the order of the entries, whoever asked.
 //! Assumes: the database does what it promises (a commit is durable, transactions exclude each other), and
 //! nobody who can write to it means harm.
 //!

@@ -24,7 +24,7 @@ pub struct Caps {
     /// The largest ε of one question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per_question: Option<Epsilon>,
-    /// The largest sum of ε in any 24 hours, by the clock of whoever charges.
+    /// The largest sum of ε in any 24 hours, by the clock of the machine that charges.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per_day: Option<Epsilon>,
 }
@@ -32,7 +32,8 @@ pub struct Caps {
 /// A request that is charged once, however often it is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Once {
-    /// Who sent it and the key that they chose, as one digest: keys of different accounts are different.
+    /// The account that sent it and the key that it chose, as one digest: keys of different accounts are
+    /// different.
     name: String,
     /// A digest of what was requested. The same key for something else is refused.
     request: String,

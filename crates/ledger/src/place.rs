@@ -46,9 +46,9 @@ pub enum Place {
 /// A folder of its own for a ledger about data that are gone with the process too, such as tables in memory.
 /// It is removed with the last clone, and with the last [`Store`](crate::Store) that is open on it.
 ///
-/// Everything is charged, chained and verified as in a file, but nothing waits for the disk, and no head is
-/// kept beside it: what these protect from, a power cut and an older copy, ends the budget together with the
-/// ledger in any case. Whoever makes another one for the same rows has a budget of its own for them;
+/// Everything is charged, chained and verified as in a file. But nothing waits for the disk, and no head is
+/// kept beside it. These protect from a power cut and from an older copy, and either ends the budget together
+/// with the ledger in any case. Another one for the same rows has a budget of its own for them;
 /// [`Place::File`] is for data that are asked again later.
 #[derive(Clone)]
 pub struct Temporary(Arc<Shared>);

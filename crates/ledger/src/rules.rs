@@ -21,9 +21,9 @@ pub struct Rules {
     /// The part of the budget's δ that is set aside for events that carry a δ of their own. Zero for budgets
     /// without δ.
     pub reserve: Delta,
-    /// The largest part of the budget that single analysts may spend, from 0 to 1. Shares promise nothing:
-    /// who comes late finds what others left. Where there are none, everybody is held back by the budget
-    /// alone; where there are some, nobody else may spend anything.
+    /// The largest part of the budget that single analysts may spend, from 0 to 1. Shares promise nothing: an
+    /// analyst who comes late finds what others left. If there are no shares, only the budget limits
+    /// everybody. If there are some, nobody else may spend anything.
     #[serde(with = "fractions")]
     pub shares: BTreeMap<String, Rational>,
 }
@@ -198,7 +198,7 @@ impl fmt::Display for Rules {
     }
 }
 
-/// Shares as text, `0.25` or `1/3`: exact, whoever reads it.
+/// Shares as text, `0.25` or `1/3`: exact for every reader.
 mod fractions {
     use super::{BTreeMap, Rational};
     use serde::de::Error as _;

@@ -109,7 +109,7 @@ impl Tally {
     fn gate_of(&self, analyst: &str) -> Result<Option<Gate>, accounting::Error> {
         match self.analysts.get(analyst) {
             Some(Slot { gate: Some(gate), .. }) => Ok(Some(gate.clone())),
-            // Never reached, because whoever asks is woken first; and it would be refused.
+            // Never reached, because the asker is woken first; and it would be refused.
             Some(Slot { gate: None, .. }) => Ok(Some(Gate::Shut(self.rules.budget.clone()))),
             None => self.rules.analyst_gate(analyst).transpose(),
         }
@@ -257,7 +257,7 @@ impl Tally {
     }
 }
 
-/// So that who is refused knows by which of the two.
+/// So that a refused analyst knows by which of the two.
 fn of_the_share(refusal: accounting::Error) -> accounting::Error {
     match refusal {
         accounting::Error::OverBudget {

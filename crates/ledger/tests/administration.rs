@@ -159,8 +159,8 @@ fn a_share_of_an_account_holds_beside_those_of_the_catalog() {
     assert_eq!(store.left("ann").unwrap().epsilon, epsilon("1.5"));
     assert_eq!(other.left("ann").unwrap().epsilon, epsilon("1.5"));
     assert!(other.session("bob", "q").is_err());
-    // Whoever opens it with the catalog's rules, which know of no share, finds it; also after the catalog's
-    // rules are adopted again.
+    // A process that opens it with the catalog's rules, which know of no share, finds it; also after the
+    // catalog's rules are adopted again.
     drop((store, other));
     assert_eq!(open(folder.path()).left("ann").unwrap().epsilon, epsilon("1.5"));
     drop(Store::adopt(&place, &rules()).unwrap());

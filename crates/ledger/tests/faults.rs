@@ -88,8 +88,8 @@ fn child() {
         }
     }
     if std::env::var_os(CLOSES).is_some() {
-        // This writes the log to the file, for which there is no room either. Whoever opens it then finds a
-        // part of the pages in each.
+        // This writes the log to the file, for which there is no room either. The next process to open it
+        // finds a part of the pages in each.
         drop(store.take());
         drop(opened(&path).map_err(|error| tell(&format!("no {error}"))));
     }

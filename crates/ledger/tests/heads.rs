@@ -98,7 +98,7 @@ fn a_ledger_that_is_gone_is_no_new_one() {
         let _ = std::fs::remove_file(name);
     }
     assert_eq!(opened(&fresh).unwrap_err(), Error::Vanished { entries: 3 });
-    // Nor for who only looks.
+    // Nor for somebody who only looks.
     let looked = Store::open_existing(fresh.place()).map(|store| store.is_some());
     assert_eq!(looked, Err(Error::Vanished { entries: 3 }));
     assert!(!path(&fresh).exists(), "nothing was made by refusing");
@@ -264,14 +264,14 @@ fn who_overlooked_an_answer_is_not_charged() {
     assert!(refused.to_string().contains("answered meanwhile"), "{refused}");
     assert_eq!(other.charges().unwrap().len(), 1);
     assert!(matches!(refused, mechanism::Refusal::Elsewhere(_)));
-    // Who has seen it may still pay for another one.
+    // An analyst who has seen it may still pay for another one.
     let since = other.head().unwrap().number;
     let mut session = other.resumable_session("ann", "q", since).unwrap();
     assert!(session.charge(charge(pure("0.25"))).is_ok());
 }
 
-/// Whoever asks while somebody draws for the same question waits, and is not charged; one who died does not
-/// keep others waiting.
+/// A second analyst who asks while the same query is drawn waits, and is not charged. A process that died
+/// does not keep others waiting.
 #[test]
 fn nobody_is_charged_while_the_same_is_drawn() {
     let fresh = sqlite();
@@ -279,7 +279,7 @@ fn nobody_is_charged_while_the_same_is_drawn() {
     let since = store.head().unwrap().number;
     let mut first = store.resumable_session("ann", "q", since).unwrap();
     let number = first.charge(charge(pure("0.25"))).unwrap().number;
-    // Not drawn yet: whoever asks the same finishes it.
+    // Not drawn yet: the next analyst who asks the same finishes it.
     let since = other.head().unwrap().number;
     let mut second = other.resumable_session("ann", "q", since).unwrap();
     assert_eq!(second.charge(charge(pure("0.25"))).unwrap().number, number);

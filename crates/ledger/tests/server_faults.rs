@@ -64,8 +64,8 @@ impl Proxy {
 fn forward(client: TcpStream, server: TcpStream, cut: &Arc<Mutex<Cut>>) {
     let sides = || (client.try_clone().unwrap(), server.try_clone().unwrap());
     let ((from_client, to_server), (to_client, from_server)) = (sides(), sides());
-    // Set when the answer to a commit is not to be heard. Answers to what was sent before it still are: who
-    // cuts at the first of them may cut before the server has committed.
+    // Set when the answer to a commit must not arrive. Answers to earlier messages still do: cutting at the
+    // first of them might cut before the server has committed.
     let unheard = Arc::new(Mutex::new(false));
     let (cut, silence) = (Arc::clone(cut), Arc::clone(&unheard));
     let doubted = Arc::clone(&cut);
@@ -159,8 +159,8 @@ fn a_commit_whose_answer_is_lost_is_looked_up() {
     assert_eq!(other.verify().unwrap().charges, 3);
 }
 
-/// Nobody knows whether it was charged, so nothing may be drawn. Whoever asks the same again uses the charge,
-/// if it is there.
+/// Nobody knows whether it was charged, so nothing may be drawn. Asking the same again uses the charge, if it
+/// is there.
 #[test]
 fn a_commit_of_which_nobody_learns_is_charged_once_and_draws_nothing() {
     for (cut, then) in [(Cut::AfterForGood, 1), (Cut::Before, 0)] {

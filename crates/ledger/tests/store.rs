@@ -207,7 +207,7 @@ fn a_running_store_notices_other_rules(fresh: &Fresh) {
         store.fits("ann", &pure("0.1")),
         Err(Error::OtherRules { .. })
     ));
-    // Who did not name rules follows.
+    // A process that did not name rules follows.
     assert!(!reader.fits("ann", &pure("0.6")).unwrap());
     assert_eq!(*reader.rules(), pure_rules("0.5"));
     reader.charge("ann", "q", charge(pure("0.5"))).unwrap();
@@ -539,7 +539,7 @@ fn what_is_no_ledger_is_left_alone() {
     assert!(Store::open_existing(&Place::File(empty)).unwrap().is_none());
     assert_eq!(files(&directory), before);
 
-    // Whoever crashed left a log; what is in it stays there.
+    // A crashed process left a log; what is in it stays there.
     let before = [
         std::fs::read(&crashed).unwrap(),
         std::fs::read(log(&crashed)).unwrap(),

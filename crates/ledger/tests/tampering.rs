@@ -53,7 +53,7 @@ fn filled() -> &'static [u8] {
     FILLED.get_or_init(|| {
         let fresh = places::sqlite();
         fill(&fresh);
-        // Whoever closes it last has put everything into the file.
+        // The last process to close it has put everything into the file.
         let Place::File(path) = fresh.place() else {
             unreachable!()
         };
@@ -305,7 +305,8 @@ fn a_tail_cut_off_is_noticed_by_the_sums(fresh: &Fresh) {
     assert_eq!(refusal, Error::Rewound { number: 7 });
 }
 
-/// Whoever writes to the ledger takes the head away that is kept beside it; beside a database there is none.
+/// The attacker who writes to the ledger removes the head that is kept beside it; beside a database there is
+/// none.
 fn forget_head(fresh: &Fresh) {
     if let Some(head) = fresh.place().head_file() {
         std::fs::remove_file(head).unwrap();

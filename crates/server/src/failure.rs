@@ -10,9 +10,9 @@ use std::time::Duration;
 pub enum Code {
     /// The request itself is malformed.
     BadRequest,
-    /// Who asks is not known, or not any more.
+    /// The asker is not known, or not any more.
     NotSignedIn,
-    /// Who asks may not do this.
+    /// The asker may not do this.
     Forbidden,
     /// There is no such thing.
     NotFound,
@@ -28,7 +28,7 @@ pub enum Code {
     QuestionCap,
     /// It costs more than is left of the day's limit.
     DayCap,
-    /// Shares are listed, and who asks has none.
+    /// Shares are listed, and the asker has none.
     NoShare,
     /// The idempotency key was used for another request.
     KeyReused,

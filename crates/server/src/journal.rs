@@ -153,12 +153,13 @@ async fn write(dataset: Dataset, mut receiver: Receiver<Item>, dropped: Arc<Atom
     }
 }
 
-/// Of whom at most one entry a minute is written.
+/// The account or group for which at most one entry a minute is written.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum By {
     /// All of them are one.
     Strangers,
-    /// Whoever met an incident: it must not wait until an entry about them is due.
+    /// Incidents, whichever account met them: an incident must not wait until an entry about that account is
+    /// due.
     Server,
     Account(String),
 }
@@ -396,7 +397,7 @@ mod tests {
         assert!(written[0].about.ends_with(", and others"), "{:?}", written[0]);
     }
 
-    /// An incident is written at once, whatever else was written about whoever met it.
+    /// An incident is written at once, whatever else was written about the account that met it.
     #[test]
     fn incidents_add_one_entry_a_minute_whoever_meets_them() {
         let written = in_an_hour(|second| {

@@ -62,7 +62,7 @@ impl Memory {
         &self.strangers
     }
 
-    /// The room of answers that are kept for this account, and whoever asks the same.
+    /// The room of answers that are kept for this account, and for others who ask the same.
     pub(crate) fn held_of(&self, name: &str) -> Room {
         self.held_of_accounts.of(name, &self.held, HELD_OF_ACCOUNT)
     }

@@ -15,7 +15,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 pub struct Network(IpAddr);
 
 impl Network {
-    /// Of whoever is not known by an address. All of them are one.
+    /// The network of clients that are not known by an address. All of them are one.
     pub const UNKNOWN: Self = Self(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
 
     /// The network of an address.

@@ -248,7 +248,7 @@ mod tests {
              source = \"postgres://u:…@h/d?a=1\"\n\
              source = \"postgres://u@h/d?sslmode=require&password=…&a=1\"\n"
         );
-        // Everything else stays as it is: who approves a text has to see it.
+        // Everything else stays as it is: a curator who approves a text has to see it.
         for text in [
             "a = \"postgres://host:5432/db\" # ask ann@example.org",
             "a = { b = \"postgres://host/db\", c = \"x@y\" }",

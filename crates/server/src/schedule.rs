@@ -27,7 +27,7 @@ impl Schedule {
         }
     }
 
-    /// As soon as they are ready: for who has the data anyway.
+    /// As soon as they are ready: for people who have the data anyway.
     pub fn off() -> Self {
         Self { unit: None }
     }

@@ -31,7 +31,7 @@ impl Secret {
         ))))
     }
 
-    /// The secret itself, to show it to who asked for it.
+    /// The secret itself, to show it to the person who asked for it.
     pub fn reveal(&self) -> &str {
         &self.0
     }

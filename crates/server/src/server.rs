@@ -141,8 +141,8 @@ async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), Error>
     // A server that starts again gets its address.
     #[cfg(unix)]
     socket.set_reuseaddr(true).map_err(failed)?;
-    // Connections have it from their listener: what the system keeps for who does not read is no more than
-    // this.
+    // Connections have it from their listener: the system keeps no more than this for a client that does not
+    // read.
     socket.set_send_buffer_size(SENT_AHEAD).map_err(failed)?;
     socket.bind(address).map_err(failed)?;
     let listener = socket.listen(BACKLOG).map_err(failed)?;

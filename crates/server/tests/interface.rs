@@ -68,7 +68,7 @@ fn a_question_is_answered_once_and_is_free_after_that() {
         400
     );
 
-    // By the number of its charge: for who paid, and for curators.
+    // By the number of its charge: for the account that paid, and for curators.
     std::thread::sleep(std::time::Duration::from_millis(600));
     let number = answer["cost"]["charge"].as_u64().unwrap();
     let path = format!("/v1/answers/{number}");

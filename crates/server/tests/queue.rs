@@ -133,7 +133,7 @@ fn ending_refuses_those_that_wait_and_answers_those_that_were_charged() {
         .filter(|said| said.contains("urn:deniable:ending"))
         .count();
     assert_eq!((answered, running.charges()), (2, 2), "{said:?}");
-    // Whoever came when nobody listened any more has no answer at all.
+    // A client that came when nobody listened any more has no answer at all.
     assert!(refused >= 1, "{said:?}");
 }
 
@@ -160,7 +160,7 @@ fn ending_takes_no_longer_than_it_says_and_names_what_it_drops() {
     while running.charges() == 0 {
         std::thread::sleep(Duration::from_millis(20));
     }
-    // Whoever waits is gone, so that no connection is waited for either.
+    // The clients that waited are gone, so that no connection is waited for either.
     curl.kill().unwrap();
     curl.wait().unwrap();
     running.end();
@@ -207,7 +207,7 @@ fn six_who_ask_the_same_at_once_pay_once() {
     assert_eq!((paid, running.charges()), (1, 1));
 }
 
-/// Whoever waits for another's answer is not refused what only the other is refused.
+/// An account that waits for another's answer is not refused what only the other is refused.
 #[test]
 fn a_refusal_of_one_is_not_that_of_another_who_asks_the_same() {
     let running = with(scheduled(Duration::from_millis(500)));
@@ -235,7 +235,7 @@ fn a_refusal_of_one_is_not_that_of_another_who_asks_the_same() {
         asked.into_iter().map(|asked| asked.join().unwrap()).collect()
     });
     for (number, (status, said)) in said.iter().enumerate() {
-        // A saved answer is free, so it has no limit; who is first has.
+        // A saved answer is free, so it has no limit; the first to ask has one.
         let allowed: &[u16] = if number % 2 == 0 { &[200, 402] } else { &[200] };
         assert!(allowed.contains(status), "{number}: {said}");
     }

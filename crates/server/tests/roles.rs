@@ -216,7 +216,7 @@ fn every_route_does_for_every_role_what_the_table_says() {
     });
 }
 
-/// An answer is for who asked it, and for those who may read any.
+/// An answer is for the account that asked, and for those that may read any.
 #[test]
 fn answers_of_others_are_for_those_who_may_read_any() {
     let running = Running::start();

@@ -118,7 +118,7 @@ fn guesses_at_one_place_are_few_and_leave_the_account_alone_elsewhere() {
             .await
             .unwrap();
     });
-    // Whoever is refused is told when to try again, over HTTP and on the page.
+    // A refusal says when to try again, over HTTP and on the page.
     for (path, body) in [
         ("/v1/sign-in", r#"{"name": "ann", "password": "x"}"#),
         ("/sign-in", "name=ann&secret=x"),
@@ -209,7 +209,7 @@ fn a_cookie_is_good_where_it_was_given_and_a_token_everywhere() {
             false => "303 /sign-in?next=/history",
         };
         assert_eq!(browser.send("127.0.0.2", "/history", &[]), elsewhere);
-        // Who has it where it was given stays signed in.
+        // A browser that has it where it was given stays signed in.
         assert_eq!(browser.send("127.0.0.1", "/history", &[]), "200");
         let bearer = format!("Authorization: Bearer {ann}");
         for at in ["127.0.0.1", "127.0.0.2"] {

@@ -126,7 +126,7 @@ fn strangers_who_do_not_read_keep_nobody_out() {
         }
         silent.push(TcpStream::connect(running.addresses.wire).unwrap());
     }
-    // Whoever comes gets in, everywhere, and who was signed in still is.
+    // Every newcomer gets in, everywhere, and everybody who was signed in still is.
     assert_eq!(running.curl(Some(&ann), "/v1/tables", &[]).0, 200);
     assert!(open_at(&running, &olga, "curator") <= 24);
     assert!(open_at(&running, &olga, "http") <= 24);

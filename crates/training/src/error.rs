@@ -41,7 +41,7 @@ pub enum Error {
         /// The length of the model.
         model: usize,
     },
-    /// Whether the number of units is a secret is for the curator to say, not for whoever trains.
+    /// The curator decides whether the number of units is a secret, not the person who trains.
     #[error(
         "how many units a declared table has is private: its catalog says that units come and go\nhint: state about how many there are"
     )]

@@ -76,7 +76,7 @@ pub struct Origin {
     pub ledger: Option<PathBuf>,
     /// The budget of that ledger, ε and δ; `None` for its own, or [`BUDGET`] where it is new.
     pub budget: Option<(String, String)>,
-    /// Who trains, as the ledger calls them.
+    /// The person who trains, as the ledger calls them.
     pub analyst: String,
     /// Where to compute.
     pub device: DeviceName,

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use train::private::{ModelReceipt, Progress, TrainingPlan};
 
-/// Whoever watches a session, and may interrupt it.
+/// Watches a session, and may interrupt it.
 pub trait Observer {
     /// Whether to take a further step. Where not, the run is saved and can be resumed.
     fn go_on(&mut self) -> bool {

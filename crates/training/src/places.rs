@@ -89,8 +89,8 @@ pub fn check_public<'p>(
     Ok(())
 }
 
-/// Whether two files hold the same bytes, and any at all. One that cannot be read is like no other; whoever
-/// reads it next says so.
+/// Whether two files hold the same bytes, and any at all. A file that cannot be read equals no other; the
+/// next reader of it reports that.
 fn same_content(one: &Path, other: &Path) -> bool {
     let length = |path: &Path| {
         std::fs::metadata(path)
@@ -117,7 +117,7 @@ fn folder(path: &Path) -> PathBuf {
 
 /// One name for a file, whatever links lead to it; also for one that is not there yet.
 pub fn resolved(path: &Path) -> PathBuf {
-    // A link to what is not there yet is followed by whoever makes it, so it is followed here; a ring of
+    // A program that creates the target of a link follows the link, so it is followed here too. A ring of
     // links ends somewhere.
     let mut path = path.to_owned();
     for _ in 0..LINKS {

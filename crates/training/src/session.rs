@@ -197,15 +197,16 @@ impl Session {
         &self.origin
     }
 
-    /// Charges for the whole run, or finds its charge; takes the steps that are left; writes the model.
+    /// Charges for the whole run, or finds its charge. Then it takes the steps that are left and writes the
+    /// model.
     ///
     /// # Privacy
     ///
     /// The charge is durable before the first step, and a resumed run draws for each step the batch and the
-    /// noise that it drew before. A run that its observer interrupts is saved and makes no model: after how
-    /// many steps that was depends on how fast they were, and so on the data, and both a number of steps and
-    /// parameters would show it. What is published (the model, its receipt, what was measured) is of a step
-    /// that the plan or [`Session::stopping_at`] names; nothing more is written to the ledger.
+    /// noise that it drew before. A run that its observer interrupts is saved and makes no model. After how
+    /// many steps that was depends on how fast they were, and so on the data. Both a number of steps and
+    /// parameters would show it. Everything that is published (the model, its receipt, what was measured) is
+    /// of a step that the plan or [`Session::stopping_at`] names. Nothing more is written to the ledger.
     ///
     /// # Errors
     /// When the input cannot be used or the budget has no room: then nothing was charged. When a file cannot

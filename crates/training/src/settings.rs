@@ -91,7 +91,7 @@ impl Privacy {
         }
     }
 
-    /// Whether the number of units is a secret is for the curator to say, not for whoever trains.
+    /// The curator decides whether the number of units is a secret, not the person who trains.
     pub(crate) fn check_declared_table(&self, unit: &PrivacyUnit) -> Result<(), Error> {
         if self.size_is_public && unit.neighbors == Neighbors::AddRemove {
             return Err(Error::PrivateSize);

@@ -39,9 +39,9 @@ pub enum RowsEvaluation {
 }
 
 impl Tabular {
-    /// What the model says of rows, in their order: the probability of each class, or the number, in the
-    /// units of the column. It costs nothing: a private model is public, and so is what follows from it and
-    /// from rows that whoever asks has anyway.
+    /// The model's predictions for rows, in their order: the probability of each class, or the number, in the
+    /// units of the column. They cost nothing: a private model is public, and so is everything that follows
+    /// from it and from rows that the asker has anyway.
     ///
     /// # Errors
     /// When the rows lack a column that the model learned from.

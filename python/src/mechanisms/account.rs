@@ -42,7 +42,7 @@ impl Shared {
     }
 
     fn book(&self) -> Result<MutexGuard<'_, Book>, String> {
-        // Whoever failed while holding it may have left a charge half made.
+        // A thread that failed while holding it may have left a charge half made.
         self.book
             .lock()
             .map_err(|_| "an earlier charge failed inside".to_owned())

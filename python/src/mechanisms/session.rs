@@ -72,7 +72,7 @@ impl Session {
             for (query, answer) in queries {
                 let query =
                     Aggregate::claimed(Sensitive::new(query), sensitivity.clone(), unit.clone(), grid);
-                // Whoever asked may have been interrupted.
+                // The asker may have been interrupted.
                 let _ = answer.send(session.ask(query));
             }
         });

@@ -191,8 +191,8 @@ fn train_run(
                 .as_ref()
                 .is_some_and(|raised| raised.is_instance_of::<PyKeyboardInterrupt>(py));
             if again {
-                // Who presses Ctrl-C twice does not want to wait for the step and its checkpoint; they come
-                // by themselves.
+                // A person who presses Ctrl-C twice does not want to wait for the step and its checkpoint;
+                // they come by themselves.
                 return Err(error);
             }
             raised = Some(error);

@@ -212,7 +212,7 @@ impl RatingFiles {
         ratings
     }
 
-    /// Whoever reviewed something in public.
+    /// People who reviewed something in public.
     pub fn reviewers(&self) -> Vec<Reviewer> {
         let mut known = self.records.people.clone();
         known.sort_unstable();

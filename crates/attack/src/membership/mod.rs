@@ -233,7 +233,7 @@ impl Published<'_> {
 }
 
 impl Weights {
-    /// The score of who has these attributes.
+    /// The score of a person with these attributes.
     pub fn score(&self, attributes: impl IntoIterator<Item = bool>) -> f64 {
         let picked = self.pairs.iter().zip(attributes);
         picked.map(|(pair, has)| pair[usize::from(!has)]).sum()

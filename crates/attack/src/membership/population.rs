@@ -15,7 +15,7 @@ pub struct Population {
     steps: Vec<u32>,
 }
 
-/// A study: what is published of it, and whom the attack is tried on.
+/// A study: what is published of it, and the people on whom the attack is tried.
 #[derive(Debug)]
 pub(super) struct Sample {
     /// How many of its people have each attribute.

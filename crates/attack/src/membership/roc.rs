@@ -125,8 +125,8 @@ pub struct Limit {
 impl Limit {
     /// The most members that a test accuses which accuses this share of strangers.
     ///
-    /// With the release on one side of "neighbours" p_tp ≤ e^ε·p_fp + δ. With the sides exchanged, for who is
-    /// acquitted, 1 − p_fp ≤ e^ε·(1 − p_tp) + δ.
+    /// With the release on one side of "neighbours" p_tp ≤ e^ε·p_fp + δ. With the sides exchanged, for people
+    /// who are acquitted, 1 − p_fp ≤ e^ε·(1 − p_tp) + δ.
     pub fn true_positives(&self, false_positives: f64) -> f64 {
         let accused = self.epsilon.exp() * false_positives + self.delta;
         let acquitted = 1.0 - (-self.epsilon).exp() * (1.0 - false_positives - self.delta);

@@ -408,7 +408,7 @@ impl<'t> Encoding<'t> {
                 clause.extend([!number.at_most(*value), number.at_most(value - 1)]);
             }
         }
-        // Whoever comes next in the rows is absent, and with that all who follow.
+        // The next person in the rows is absent, and with that all who follow.
         clause.extend(self.people.get(people.len()).map(|person| person.present));
         clause.retain(|lit| *lit != !TRUE);
         clause

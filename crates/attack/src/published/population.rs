@@ -9,7 +9,7 @@ const MOST_PEOPLE: u32 = 200;
 /// More kinds of people than this are not looked through.
 const MOST_KINDS: usize = 1 << 18;
 
-/// People whom no condition of the table tells apart: for each attribute the least and the greatest value.
+/// People that no condition of the table distinguishes: for each attribute the least and the greatest value.
 type Kind = Vec<(i64, i64)>;
 
 impl Table {

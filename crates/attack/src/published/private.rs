@@ -12,7 +12,7 @@ use noise::{Entropy, Grid};
 /// A table with noise, read in two ways.
 #[derive(Clone, Debug)]
 pub struct Noisy {
-    /// As it was printed: whoever takes the numbers for exact tries to solve this.
+    /// As it was printed: an attacker who believes that the numbers are exact tries to solve this.
     pub at_face_value: Table,
     /// As a careful attacker reads it: counts and sums within their margins of error, all of them at once
     /// with the stated confidence; noisy medians, whose error depends on the data, left out.

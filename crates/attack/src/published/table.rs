@@ -80,7 +80,7 @@ fn all_hold(conditions: &[Condition], record: &Record) -> bool {
     conditions.iter().all(|condition| condition.holds(record))
 }
 
-/// Whoever meets every condition of `when` meets every one of `then`.
+/// A person who meets every condition of `when` meets every one of `then`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
     /// The premise.
@@ -259,7 +259,7 @@ pub struct Group {
     pub id: String,
     /// What it says in the table.
     pub name: String,
-    /// Who belongs to it: whoever meets all of these.
+    /// Its members: everybody who meets all of these.
     pub members: Vec<Condition>,
     /// What was published, at most one of each kind. What is not here was suppressed.
     pub statistics: Vec<Statistic>,

@@ -141,7 +141,7 @@ struct Replay {
     parted: Option<Witness>,
 }
 
-/// Whom a computation asks for everything random that it does.
+/// A computation asks it for everything random that it does.
 ///
 /// It does not tell which run it is: a computation that behaves differently when it is watched twice is
 /// caught like any other.

@@ -43,7 +43,7 @@ const STEP: f64 = 0.05;
 /// # Why the best of them may be reported
 /// Each of n tests is made at a false-alarm rate of α/n. If the training is (ε*, δ)-private, each bound is
 /// above ε* with probability at most α/n, so any of them is with probability at most α, however much the
-/// tests depend on each other. Who looks at one number only pays nothing: n = 1.
+/// tests depend on each other. A test of one number only pays nothing: n = 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tried {
     canaries: u64,

@@ -93,7 +93,7 @@ impl Judged {
             counts.push((judged.guesses as u64, judged.correct as u64));
         }
         let tried = Tried::new(coins.len() as u64, counts.clone())?;
-        // Claims are rounded up, in favour of who claims.
+        // Claims are rounded up, in favour of the claimant.
         let delta = to_f64_up(&claim.delta_or_zero().0);
         let found = tried.lower_bound(delta, confidence)?;
         let claimed = match &claim.epsilon {

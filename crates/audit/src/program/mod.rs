@@ -38,7 +38,7 @@ pub type Watch<'a> = &'a (dyn Fn(u64) + Sync);
 
 /// A longer line is not an answer.
 const LONGEST_LINE: u64 = 64 * 1024;
-/// Who watches hears every this many lines.
+/// The observer is told every this many lines.
 const STRIDE: u64 = 1024;
 
 /// What to run, and how.

@@ -82,7 +82,7 @@ fn they_are_text_and_nothing_else() {
             of("deployment/administrative/notes").contains(shown.trim()),
             "{name:?}"
         );
-        // Names of the catalog are no markup for whoever shows the record as Markdown.
+        // Names of the catalog are no markup for a program that shows the record as Markdown.
         let unit = of("deployment/privacy_loss/privacy_unit");
         assert!(!unit.contains(['<', '[', '`', '$', '\\', '\n']), "{unit}");
         // For other readers of YAML, such as the registry's own checks.

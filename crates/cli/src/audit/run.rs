@@ -190,7 +190,7 @@ impl Arguments {
         let samples = self.samples()?;
         Ok(Hunt {
             choosing: samples,
-            // Who waits for a refutation waits for several times what chose the event.
+            // A run that waits for a refutation may test several times as many draws as chose the event.
             testing: if self.until.is_empty() {
                 samples
             } else {

@@ -8,7 +8,7 @@ use std::time::Duration;
 /// How soon after Ctrl-C it is noticed.
 const SOON: Duration = Duration::from_millis(50);
 
-/// How far a question has come, as far as it matters to who interrupts it.
+/// How far a query has come, as far as it matters to the person who interrupts it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Reached {
@@ -34,9 +34,9 @@ impl Watched {
     }
 }
 
-/// Listens from now on. Who presses Ctrl-C is told what it means at this stage of the question. Ending here
-/// is as safe as a crash: an answer is shown after it is saved, and what is charged and not drawn is finished
-/// by whoever asks again.
+/// Listens from now on. Ctrl-C prints what it means at this stage of the query. Ending here is as safe as a
+/// crash: an answer is shown after it is saved, and asking again finishes a query that is charged and not
+/// drawn.
 pub(crate) fn listen(as_json: bool) -> Watched {
     let watched = Watched(Arc::new(AtomicU8::new(Reached::Nothing as u8)));
     let seen = watched.clone();

@@ -134,7 +134,7 @@ impl Words {
         }
         let columns = self.tables.iter().flat_map(|(_, columns)| columns);
         let mut found = fitting(columns.chain(tables()), typed);
-        // Whoever writes in small letters gets them.
+        // People who write in small letters get them.
         let small = !typed.contains(char::is_uppercase);
         let others = self.others.iter().filter(|name| begins(name, typed));
         found.extend(others.map(|name| {

@@ -124,7 +124,8 @@ fn the_auditor_tells_broken_from_correct() {
     }
     // A seed and a number of draws give the same result again.
     assert_eq!(found, object(&line(words)));
-    // Who does not look at low bits does not see what they give away, and the verdict is said to be wrong.
+    // An audit that does not look at low bits does not see what they reveal, and the verdict is reported as
+    // wrong.
     let blind = line("self-test float-laplace --look values --draws 20000");
     assert_eq!(blind.status.code(), Some(4));
     assert!(stdout(&blind).contains("NO"));

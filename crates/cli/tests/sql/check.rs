@@ -112,7 +112,7 @@ fn values_of_the_other_group_are_as_declared() {
     assert_eq!(object["tables"][0]["found"]["columns"][2]["other"], "elsewhere");
 }
 
-/// Whoever declared the wrong kind is told the right one, and not only that it is wrong.
+/// A curator who declared the wrong kind is told the right one, and not only that it is wrong.
 #[test]
 fn a_kind_that_fits_is_proposed() {
     let folder = Folder::new();

@@ -94,7 +94,7 @@ fn the_price_of_an_error_is_found() {
     );
 }
 
-/// Whoever asks what may be asked gets the reference, without a catalog, and `query` says where it is.
+/// Asking what may be asked prints the reference, without a catalog, and `query` says where it is.
 #[test]
 fn the_reference_of_sql_is_printed() {
     let folder = Folder::new();

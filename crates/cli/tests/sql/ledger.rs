@@ -31,7 +31,7 @@ fn a_ledger_that_was_written_to_answers_nothing() {
         );
     }
     folder.refused(&["budget", "verify"], 4);
-    // Whoever only looks is reported as well.
+    // A person who only looks is reported as well.
     let said = folder.refused(&["budget"], 4);
     assert!(said.contains("entry 2 of the ledger is wrong"), "{said}");
 }

@@ -268,7 +268,7 @@ fn numbers_of_things_get_no_limits() {
         refused.contains("no answer has a group for each person"),
         "{refused}"
     );
-    // Whoever wants to sum it says so.
+    // A curator who wants to sum it says so.
     let summed = format!("{catalog}visit_id = {{ kind = \"int\", bounds = [0, 1000] }}\n");
     folder.write("deniable.toml", &summed);
     let dry = folder.stdout(&["limits", "visits", "--epsilon", "1", "--dry-run"]);

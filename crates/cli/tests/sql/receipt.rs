@@ -27,7 +27,7 @@ fn an_answer_has_a_receipt_that_holds() {
         (&found["verified"], &found["not_checked"]),
         (&json!(true), &json!([]))
     );
-    // Whoever names no question has not learnt which one was answered.
+    // A reader who names no query has not learnt which one was answered.
     let found = folder.object(&["receipt", "verify", "answer.json", "--json"]);
     assert_eq!(
         (&found["verified"], &found["not_checked"]),

@@ -123,7 +123,7 @@ fn the_first_error_ends_a_pipe_with_its_code() {
         assert!(said.contains("error: ") && said.contains(hint), "{typed}: {said}");
         assert_eq!(text(&output.stdout), "", "{typed}");
     }
-    // Whoever cannot pay it may look at the price.
+    // An analyst who cannot pay may still look at the price.
     let output = shell(&folder, &["--analyst", "bob", "--epsilon", "0.6"], COUNT);
     assert!(
         stderr(&output).contains("this query does not fit"),

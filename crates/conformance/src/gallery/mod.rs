@@ -122,8 +122,8 @@ impl Finding {
         self.witness.verdict(CLAIM, 0.0)
     }
 
-    /// Broken ones are refuted, correct ones are not, and nothing is found that is not there. What only the
-    /// low bits give away is not there for who does not look at them.
+    /// Broken ones are refuted, correct ones are not, and nothing is found that is not there. An audit that
+    /// does not look at low bits does not see what only they reveal.
     pub fn is_right(&self) -> bool {
         let refuted = self.verdict() == FindingVerdict::Refuted;
         refuted == (self.exhibit.standing == Standing::Broken)

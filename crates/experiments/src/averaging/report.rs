@@ -164,7 +164,7 @@ fn drawn(study: &Study, results: &Results) -> Figure {
             .into_iter()
             .filter_map(|count| Some((count as f64, *errors.get(count as usize - 1)?)))
             .collect();
-        // Whoever is refused, or gets copies, can ask on for ever: nothing changes.
+        // An account that is refused, or gets copies, can ask for ever: nothing changes.
         if fared.spent.is_some()
             && let Some((end, error)) = points.last().copied()
             && end < last

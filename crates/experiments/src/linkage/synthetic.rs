@@ -43,7 +43,7 @@ impl<'asked> Synthetic<'asked> {
         self.search.sets(&self.data.people)
     }
 
-    /// Whom the columns of the census single out.
+    /// The people that the columns of the census single out.
     ///
     /// # Errors
     /// When no release has this ε and δ.

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 /// People that the text shows; the object has all.
 const SHOWN: usize = 40;
 
-/// Who was traced from the means of `attributes` attributes of `people` people, in the order given, beside
-/// what the noise allows.
+/// The people who were traced from the means of `attributes` attributes of `people` people, in the order
+/// given, beside what the noise allows.
 pub fn suspects_findings(suspects: &[Suspect], noise: &Noise, people: u32, attributes: usize) -> Findings {
     let mut table = Table::new([
         Column::Left("who"),

@@ -66,9 +66,9 @@ impl Finding {
     }
 }
 
-/// What the private release says to who takes it at face value (ranges, or counts that contradict each
-/// other), and to who knows its margins of error: what each cell can be at least, or nothing where one of the
-/// margins does not hold.
+/// What the private release says to two attackers. One takes it at face value: ranges, or counts that
+/// contradict each other. The other knows its margins of error: what each cell can be at least, or nothing if
+/// one of the margins does not hold.
 #[derive(Clone, Debug)]
 pub struct Private {
     at_face_value: Searched,

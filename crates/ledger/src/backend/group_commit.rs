@@ -65,7 +65,7 @@ struct State {
     disk_refuses: bool,
 }
 
-/// The right to write. Whoever drops it has written nothing.
+/// The right to write. A thread that drops it has written nothing.
 #[derive(Debug)]
 pub(super) struct Writing(Arc<GroupCommit>);
 
@@ -151,7 +151,7 @@ impl GroupCommit {
                     state.failed = true;
                     false
                 }
-                // Nothing was asked of the disk, and nothing was lost by it: whoever asks next may succeed.
+                // Nothing was asked of the disk, and nothing was lost by it: the next attempt may succeed.
                 Err(_) => true,
             };
             state.log = opened.ok();
@@ -255,7 +255,7 @@ mod tests {
         (folder, log)
     }
 
-    /// Whoever returns has been covered by a sync that began after they had written, and many share one.
+    /// A writer returns after a sync that began after it had written, and many share one.
     #[test]
     fn transactions_wait_for_a_sync_that_began_after_them() {
         let (_folder, log) = a_log();

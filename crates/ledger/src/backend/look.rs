@@ -95,7 +95,7 @@ impl Turn {
         }
         let deadline = Instant::now() + SETTLING;
         loop {
-            // Before and after: whoever closes the file last writes the log to it and deletes the log.
+            // Before and after: the last process to close the file writes the log to it and deletes the log.
             let unfinished = is_unfinished(path);
             let found = tables(path);
             if !matches!(found, Ok((_, true))) && (unfinished || is_unfinished(path)) {

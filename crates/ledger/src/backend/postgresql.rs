@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Entries are added, one after the other, and never changed, whoever is connected.
+/// Entries are added, one after the other, and no connection ever changes one.
 const TABLES: &str = "
 CREATE TABLE deniable_entries (
     number BIGINT PRIMARY KEY,
@@ -55,7 +55,8 @@ FOR EACH ROW EXECUTE FUNCTION deniable_only_appended();
 ";
 
 /// One of these at a time, by a lock that needs no right to change entries. A commit returns after it is on
-/// disk whatever the server's default is, and who stops in the middle does not stop the others for ever.
+/// disk whatever the server's default is. A client that stops in the middle does not stop the others for
+/// ever.
 const ALONE: &str = "
 BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
 SET LOCAL synchronous_commit = on;
@@ -298,8 +299,8 @@ impl Backend for Postgres {
             Err(lost) => return Err(Unconfirmed::Undone(lost)),
         };
         self.inside = false;
-        // Who cancels a commit that waits for a synchronous standby makes it succeed, with a warning that the
-        // standby may lack it: after a failover it would be gone.
+        // If somebody cancels a commit that waits for a synchronous standby, it succeeds, with a warning that
+        // the standby may lack it: after a failover it would be gone.
         if committed.is_ok() && self.warned.load(Ordering::SeqCst) {
             return Err(Unconfirmed::Unknown(Error::unusable(
                 "PostgreSQL committed with a warning, so its standby may lack what was committed",
@@ -405,7 +406,7 @@ impl Backend for Postgres {
     }
 
     fn create_documents(&mut self) -> Result<(), Error> {
-        // Whoever charges need not have the right to make tables, once it is there.
+        // Once it is there, a role that charges does not need the right to make tables.
         match self.has("deniable_documents")? {
             true => Ok(()),
             false => self.run(statement::CREATE_DOCUMENTS),

@@ -589,7 +589,7 @@ mod tests {
         });
     }
 
-    /// What the disk lost may look written to whoever opens the file next.
+    /// What the disk lost may look written to the next process that opens the file.
     #[test]
     fn that_the_disk_refused_is_known_to_those_who_open_the_file_later() {
         let (_folder, path, mut first) = a_ledger();

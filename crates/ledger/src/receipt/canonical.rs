@@ -92,7 +92,7 @@ fn number_text(number: &Number) -> String {
         Some(float) if number.is_f64() && float.fract() == 0.0 && float.abs() <= WHOLE => {
             format!("{}", float as i64)
         }
-        // By the standard library, which promises the fewest digits, and not by whoever writes JSON.
+        // By the standard library, which promises the fewest digits, and not by a JSON writer.
         Some(float) if number.is_f64() => format!("{float:e}"),
         _ => number.to_string(),
     }

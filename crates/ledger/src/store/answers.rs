@@ -99,7 +99,7 @@ impl Store {
         })
     }
 
-    /// The newest answer that was kept for this question, whoever asked it.
+    /// The newest answer that was kept for this query, whoever asked it.
     ///
     /// # Errors
     /// When the ledger cannot be used.
@@ -117,8 +117,8 @@ impl Store {
             record.check_itself()?;
             let AnswerBody { charge, answer, .. } = record.body()?;
             if answer != DRAWING {
-                // Whoever saved it may still wait for the disk, and nothing leaves that is not in the ledger
-                // for good.
+                // The process that saved it may still wait for the disk, and nothing leaves that is not in
+                // the ledger for good.
                 self.backend.settle()?;
                 return Ok(Some(StoredAnswer {
                     number: record.number,

@@ -11,15 +11,16 @@ use crate::{Analyst, Caps, Error, Once};
 use mechanism::{Charge, Receipt, Refusal};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Whoever has drawn saves within this many milliseconds, or is taken to have died. It decides who waits for
-/// whom, and nothing else.
+/// A run that has drawn saves within this many milliseconds, or counts as dead. This decides which run waits
+/// for which, and nothing else.
 const DRAWING_LASTS: i64 = 3000;
 
 /// What a charge depends on beside the budget and the share.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Conditions {
-    /// Where a charge without a saved answer is used before a new one is made: the last entry that was there
-    /// when whoever asks looked for a saved answer. One that came later is theirs, and they are not charged.
+    /// If a charge without a saved answer is used before a new one is made: the last entry that was there
+    /// when the asker looked for a saved answer. An answer that came later is theirs, and they are not
+    /// charged.
     pub(crate) resumes: Option<u64>,
     /// What the account may spend.
     pub(crate) caps: Caps,

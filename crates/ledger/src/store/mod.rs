@@ -86,10 +86,10 @@ impl Store {
         Ok(self.seen.number)
     }
 
-    /// Whether an entry whose commit nobody confirmed is in the ledger all the same, for good: the connection
-    /// was lost after the database had it. To see it there is not enough, as it may not be on disk yet, or on
-    /// the standby that the server waits for. So something is written after it, and confirmed: whatever came
-    /// before is then where that is.
+    /// Whether an entry whose commit was not confirmed is in the ledger all the same, for good: the
+    /// connection was lost after the database had it. Seeing it there is not enough. It may not be on disk
+    /// yet, or on the standby that the server waits for. So something is written after it, and confirmed:
+    /// everything before is then where that is.
     fn is_there_for_good(&mut self, head: &Head) -> bool {
         // The database lets nobody write before the transaction in doubt has ended.
         if self.backend.begin(Access::Write).is_err() {
@@ -184,7 +184,7 @@ impl Store {
         Ok(More::of(event, most, fits))
     }
 
-    /// The same of everybody together, by whoever has the share for it.
+    /// The same for everybody together, for an analyst who has the share for it.
     ///
     /// # Errors
     /// When the ledger cannot be used.
@@ -215,7 +215,7 @@ impl Store {
         Ok(current.tally.left(analyst.name()))
     }
 
-    /// The largest ε of one further release that the budget admits, by whoever has the share for it.
+    /// The largest ε of one further release that the budget admits, for an analyst who has the share for it.
     ///
     /// # Errors
     /// When the ledger cannot be used.
@@ -252,23 +252,23 @@ impl Store {
         Session::open(self, analyst, question)
     }
 
-    /// The same for a question whose answer is saved before anybody sees it: where this analyst was charged
-    /// for the very same before and no answer was saved, because the run was interrupted, that charge is
-    /// used, and nothing is charged again. `since` is the number of the last entry ([`Store::head`]) when a
-    /// saved answer was looked for: where one was saved after it, the charge is refused, and the answer is
-    /// there to be looked up.
+    /// The same for a query whose answer is saved before anybody sees it. If this analyst was charged for the
+    /// very same query before and no answer was saved, because the run was interrupted, that charge is used,
+    /// and nothing is charged again. `since` is the number of the last entry ([`Store::head`]) when a saved
+    /// answer was looked for. If an answer was saved after it, the charge is refused, and the answer is there
+    /// to be looked up.
     ///
     /// # Privacy
     /// Claim: everything that is ever shown is paid for.
-    /// Proof: under one charge is drawn once. Whoever opens such a session calls [`Session::begin_drawing`]
-    /// after all data was read and before the first draw, in a transaction that refuses a second; a charge
-    /// for which that was called is never found here again. So a charge that is found has drawn nothing, and
-    /// nothing that was seen of earlier runs (their time, their memory, that they failed) depends on noise.
-    /// What comes after the draws (whatever the analyst's own SQL does with them) may take long, fail or be
-    /// stopped as it depends on them: that shows a part of a release that was paid for, and the next run pays
-    /// again, or finds what was saved. A run that fails before it draws shows that it failed. It may be
-    /// repeated, and shows the same again; that is no part of any charge, now as before, and says nothing
-    /// about one unit because no single unit decides whether a run succeeds.
+    /// Proof: noise is drawn once under one charge. The caller of such a session calls
+    /// [`Session::begin_drawing`] after all data was read and before the first draw, in a transaction that
+    /// refuses a second call. A charge for which that was called is never found here again. So a charge that
+    /// is found has drawn nothing, and nothing that was seen of earlier runs (their time, their memory, that
+    /// they failed) depends on noise. Work after the draws (whatever the analyst's own SQL does with them)
+    /// may take long, fail or be stopped as it depends on them. That shows a part of a release that was paid
+    /// for, and the next run pays again, or finds what was saved. A run that fails before it draws shows that
+    /// it failed. It may be repeated, and shows the same again. That is no part of any charge, now as before,
+    /// and says nothing about one unit because no single unit decides whether a run succeeds.
     ///
     /// # Errors
     /// As [`Store::session`].
@@ -325,8 +325,8 @@ impl Store {
                 Err(Error::Broken { number, .. } | Error::Rewound { number }) => Some(*number),
                 Err(_) => kept.wrong,
             };
-            // From now on nothing is charged, or it is again; where that cannot be written, whoever charges
-            // still checks what they can.
+            // From now on nothing is charged, or it is again. If that cannot be written, each charge still
+            // checks what it can.
             if wrong != kept.wrong {
                 let _ = file.write(&Kept { wrong, ..kept });
             }

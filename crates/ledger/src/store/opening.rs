@@ -90,10 +90,10 @@ impl Store {
         Ok(store)
     }
 
-    /// Takes the ledger as it is now, after a verification of all of it: an older copy that was restored.
-    /// What was charged by the entries that are gone is forgotten, so what holds from now on is the budget
-    /// for the entries that are there, and whatever the lost ones promised on top of it. Where there is no
-    /// ledger and `anew` is set, the next charge begins one with nothing spent.
+    /// Takes the ledger as it is now, after a verification of all of it: an older copy that was restored. The
+    /// charges of the entries that are gone are forgotten. So from now on the budget holds for the entries
+    /// that are there, and whatever the lost ones promised comes on top of it. If there is no ledger and
+    /// `anew` is set, the next charge begins one with nothing spent.
     ///
     /// # Errors
     /// When the ledger that is there is wrong in itself, there is none and `anew` is not set, or it cannot be

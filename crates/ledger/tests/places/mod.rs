@@ -33,7 +33,7 @@ impl Fresh {
         }
     }
 
-    /// Whoever owns the file, or none where it is no file.
+    /// The owner of the file, or none if it is no file.
     fn file(&self) -> Option<rusqlite::Connection> {
         let path = match self {
             Self::File { directory, .. } => directory.path().join("ledger.db"),
@@ -58,7 +58,7 @@ impl Fresh {
         }
     }
 
-    /// Runs SQL as whoever owns the database, triggers and all; the error is what the database says.
+    /// Runs SQL as the owner of the database, triggers included; the error is what the database says.
     pub(crate) fn as_owner(&self, sql: &str) -> Result<(), String> {
         if let Some(connection) = self.file() {
             return connection.execute_batch(sql).map_err(|error| error.to_string());

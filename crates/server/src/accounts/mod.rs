@@ -221,7 +221,7 @@ pub fn set_password(store: &mut Store, by: &str, name: &str, password: &str) -> 
     };
     change(store, name, |administration, account| {
         account.password = Some(PasswordHash(hash));
-        // Whoever had the old one, or a session that began with it, is signed out.
+        // Everybody who had the old one, or a session that began with it, is signed out.
         account
             .tokens
             .iter_mut()

@@ -45,7 +45,7 @@ impl Right {
         Self::Keep,
     ];
 
-    /// Who has it, and what it is in words. This is the table.
+    /// The roles that have it, and what it is in words. This is the table.
     fn entry(self) -> (&'static [Role], &'static str) {
         use Role::{Analyst, Auditor, Curator, Operator};
         match self {

@@ -123,8 +123,8 @@ pub(crate) fn begin_session(
 enum Began {
     /// Somebody made it for a program.
     ByHand,
-    /// Somebody signed in, perhaps with another token, from this network. That is summed up by whoever let
-    /// them in.
+    /// Somebody signed in, perhaps with another token, from this network. The code that let them in sums that
+    /// up.
     BySigningIn {
         parent: Option<String>,
         from: Option<Network>,
@@ -165,7 +165,7 @@ fn made_token(
             administration.forget(TOKENS, &old.fingerprint)?;
         }
         account.tokens.retain(Token::is_good);
-        // Who signs in often is not locked out: the oldest session ends.
+        // An account that signs in often is not locked out: the oldest session ends.
         let oldest = account.tokens.iter().position(Token::is_session);
         if account.tokens.len() >= MOST_TOKENS
             && token.starts_with(SESSION)
@@ -201,7 +201,7 @@ fn made_token(
     Ok(secret)
 }
 
-/// Ends a session, if it has not ended yet. That somebody signed out is summed up by whoever let them out.
+/// Ends a session, if it has not ended yet. The caller sums up that somebody signed out.
 pub(crate) fn end_session(store: &mut Store, name: &str, fingerprint: &str) -> Result<bool, Error> {
     store.administer(|administration| {
         let Some(mut account) = read(administration, name)? else {
@@ -219,7 +219,7 @@ pub(crate) fn end_session(store: &mut Store, name: &str, fingerprint: &str) -> R
     })
 }
 
-/// Whom the token of this fingerprint belongs to, if it is good.
+/// The account that the token of this fingerprint belongs to, if it is good.
 pub(crate) fn of_fingerprint(
     store: &mut Store,
     fingerprint: &str,
@@ -243,8 +243,8 @@ pub(crate) fn of_fingerprint(
 }
 
 /// What a PostgreSQL client that signs in as `login` is checked against, and who it is if it passes. `login`
-/// is an account, or an account and the name of a token: `ann` or `ann/notebook`. For a login that there is
-/// not, a verifier that nothing fits.
+/// is an account, or an account and the name of a token: `ann` or `ann/notebook`. For an unknown login, a
+/// verifier that nothing fits.
 pub(crate) fn of_login(
     store: &mut Store,
     login: &str,

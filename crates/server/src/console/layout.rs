@@ -26,7 +26,7 @@ const CURATORS: Places = &[
     ("/card", "Card", Right::ReadLedger),
 ];
 
-/// Who looks, at what.
+/// The person who looks, and at which page.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct View<'a> {
     /// Its name is told to those who signed in.

@@ -46,8 +46,8 @@ pub(super) fn routes(audience: Audience) -> Router<Arc<Service>> {
 }
 
 /// Whether a request that changes something comes from a page of ours. Browsers say where it comes from, and
-/// no script can make them lie; who is no browser says nothing, and has no cookie that somebody else could
-/// use.
+/// no script can make them lie. A client that is no browser says nothing, and has no cookie that somebody
+/// else could use.
 pub(super) fn is_from_our_pages(method: &Method, headers: &HeaderMap) -> bool {
     if matches!(*method, Method::GET | Method::HEAD) {
         return true;
@@ -77,7 +77,7 @@ fn token(headers: &HeaderMap, audience: Audience) -> Option<&str> {
         .map(|(_, token)| token)
 }
 
-/// Who is signed in; who is not is led to where one signs in.
+/// The person who is signed in. Anybody else is led to the page for signing in.
 #[derive(Clone, Debug)]
 pub(super) struct Signed(pub(super) Identity);
 

@@ -26,7 +26,7 @@ const IN_FORCE: &str = "in force";
 const PROPOSALS: &str = "proposal";
 /// Where the shares of analysts are in a catalog.
 const SHARES: &str = "budget.analysts";
-/// The texts that were proposed, by their digest, so that who approves one can read it.
+/// The texts that were proposed, by their digest, so that the curator who approves one can read it.
 const TEXTS: &str = "proposed catalog";
 
 /// A text that is to become the catalog.
@@ -44,10 +44,11 @@ pub struct Proposal {
     /// The SHA-256 of the catalog that was in force then: it is approved, and taken over, as a change of that
     /// one.
     pub base: String,
-    /// Who approved it; never who proposed it.
+    /// The curator who approved it; never the one who proposed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approved_by: Option<String>,
-    /// The number of the request for more budget that it answers: who made that approves nothing of it.
+    /// The number of the request for more budget that it answers. The person who made the request cannot
+    /// approve it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<u64>,
 }
@@ -94,7 +95,7 @@ impl Error {
     }
 }
 
-/// Takes over the catalog that is about to be used, or says who has to agree first.
+/// Takes over the catalog that is about to be used, or says which approval it needs first.
 ///
 /// # Errors
 /// When two curators have to agree, or the ledger cannot be used.
@@ -174,7 +175,7 @@ fn needing_two(mut loosens: Vec<String>, curators: usize) -> Vec<String> {
     loosens
 }
 
-/// Proposes a text. What it changes is reported, so that who approves it knows.
+/// Proposes a text. It reports what the text changes, so that the curator who approves it knows.
 ///
 /// # Errors
 /// When it is no TOML, or changes nothing that needs two curators.
@@ -232,8 +233,8 @@ pub(crate) fn propose_for(
     Ok(proposal)
 }
 
-/// The request that this very text answers already, if that waits: it goes on answering it, so that who made
-/// the request cannot propose or approve the same text past it.
+/// The request that this very text answers already, if the request waits. The text goes on answering it, so
+/// that the person who made the request cannot propose or approve the same text past it.
 fn answered_before(
     administration: &mut Administration<'_>,
     digest: &str,

@@ -125,7 +125,7 @@ fn one_curator_proposes_and_another_approves() {
     let folder = tempfile::tempdir().unwrap();
     let mut store = store(&folder);
     let raised = BEFORE.replace("epsilon = 2", "epsilon = 3");
-    // Whoever keeps everything alone is not asked.
+    // A person who keeps everything alone is not asked.
     take_over(&mut store, "root", BEFORE).unwrap();
     take_over(&mut store, "root", &raised).unwrap();
     take_over(&mut store, "root", BEFORE).unwrap();
@@ -151,7 +151,7 @@ fn one_curator_proposes_and_another_approves() {
     take_over(&mut store, "root", &lower).unwrap();
     assert!(take_over(&mut store, "root", &raised).is_err());
     assert!(approve(&mut store, "dan", &digest).is_err());
-    // Who became a curator after the proposal does not count.
+    // A person who became a curator after the proposal does not count.
     let digest = propose(&mut store, "carol", &raised).unwrap().digest;
     accounts::add(&mut store, "root", &NewAccount::new("late", Role::Curator)).unwrap();
     assert!(approve(&mut store, "late", &digest).is_err());

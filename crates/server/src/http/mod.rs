@@ -137,7 +137,7 @@ pub(crate) async fn serve(
         let (router, acceptor, ends) = (router.clone(), acceptor.clone(), ends.clone());
         let stream = Patient::new(stream, patience);
         async move {
-            // Who does not shake hands in time is let go of.
+            // A client that does not shake hands in time is dropped.
             if let Ok(Ok(stream)) = tokio::time::timeout(HANDSHAKE, acceptor.accept(stream)).await {
                 connection(TokioIo::new(stream), router, visitor, ends).await;
             }

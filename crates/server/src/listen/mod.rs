@@ -47,7 +47,7 @@ impl End {
 impl Ending {
     /// Waits until the server ends.
     pub(crate) async fn wait(&mut self) {
-        // Where whoever could end it is gone, it ends.
+        // If nobody is left who could end it, it ends.
         let _ = self.0.wait_for(|ended| *ended).await;
     }
 }
@@ -108,7 +108,7 @@ struct Visit {
     place: Place,
     address: SocketAddr,
     service: Arc<Service>,
-    /// Whoever signed in last, with the room for what this connection keeps for them.
+    /// The account that signed in last, with the room for what this connection keeps for it.
     known: Mutex<Option<(String, Room)>>,
 }
 

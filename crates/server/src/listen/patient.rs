@@ -9,7 +9,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 
 /// A stream that fails when there is something to write and the other end takes nothing of it for a while.
-/// Without it, who does not read holds a connection, and what waits in it, as long as they like.
+/// Without it, a client that does not read holds a connection, and the bytes that wait in it, as long as it
+/// likes.
 #[derive(Debug)]
 pub(crate) struct Patient<S> {
     stream: S,
@@ -109,7 +110,7 @@ mod tests {
         drop(theirs);
     }
 
-    /// Each part is waited for anew: who reads slowly gets everything.
+    /// The wait begins anew for each part: a client that reads slowly gets everything.
     #[tokio::test]
     async fn who_takes_it_slowly_gets_everything() {
         let (ours, mut theirs) = tokio::io::duplex(64);

@@ -203,7 +203,7 @@ mod tests {
         assert!(!is_lost(&ann) && !is_lost(&quiet));
         assert_eq!(places.lock().count(), 16);
         assert_eq!(flood.iter().filter(|place| is_lost(place)).count(), 1000 - 14);
-        // Who comes next gets in, and can sign in.
+        // The next client gets in, and can sign in.
         let ben = places.enter(from("10.0.0.4"));
         ben.keep_for("ben");
         let more: Vec<Place> = (0..1000).map(|_| places.enter(from("10.0.0.3"))).collect();

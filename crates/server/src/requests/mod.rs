@@ -41,14 +41,14 @@ pub const LONGEST_REASON: usize = 500;
 pub struct Request {
     /// By which it is known: requests are numbered from 1.
     pub number: u64,
-    /// Who wants it.
+    /// The analyst who wants it.
     pub by: String,
     /// When, in milliseconds since 1970.
     pub created: i64,
     /// How much more; none where a curator gives a share without being asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub epsilon: Option<Epsilon>,
-    /// Why, in the words of who wants it.
+    /// Why, in the analyst's own words.
     pub reason: String,
     /// What came of it.
     pub state: State,
@@ -78,7 +78,7 @@ pub enum State {
         /// What changed.
         change: Change,
     },
-    /// It was declined by a curator, or withdrawn by who had made it.
+    /// It was declined by a curator, or withdrawn by the analyst who had made it.
     Closed {
         /// By whom.
         by: String,
@@ -338,7 +338,7 @@ fn find(store: &mut Store, number: u64) -> Result<Request, Error> {
     parse(&body.ok_or_else(none)?)
 }
 
-/// Who decides is a curator now, whoever they were when they signed in.
+/// The person who decides must be a curator now, whatever they were when they signed in.
 fn curator(store: &mut Store, by: &str) -> Result<Account, Error> {
     let account = accounts::find(store, by)?;
     account

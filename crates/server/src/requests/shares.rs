@@ -1,4 +1,4 @@
-//! Accounts with a share of the budget: who gives one.
+//! Accounts with a share of the budget, and who may give one.
 //!
 //! If there are two curators or more, nobody gets a larger share from one of them alone. The account is made
 //! at once. Its share waits as a request that one curator has proposed, and another one approves it, as any
@@ -101,7 +101,7 @@ fn gives_more(
     Ok(shared_out && *share > Held::of(administration, &account.name)?.share)
 }
 
-/// One curator, or whoever is at the machine, is for it.
+/// One curator, or the person at the machine, is for it.
 fn propose(
     administration: &mut Administration<'_>,
     by: &str,

@@ -132,7 +132,7 @@ fn what_changed_meanwhile_or_is_too_much_is_not_granted() {
     give_share(&mut store, "ann", "1/4");
     assert!(refused(approve(&mut store, "dan", some)).contains("another than when"));
     assert_eq!(left(&mut store, "ann"), "1");
-    // Declined by a curator, or withdrawn by who made it, and by nobody else.
+    // Declined by a curator, or withdrawn by the analyst who made it, and by nobody else.
     accounts::add(&mut store, "root", &NewAccount::new("bob", Role::Analyst)).unwrap();
     assert!(refused(withdraw(&mut store, "bob", some)).contains("no such request"));
     assert!(refused(decline(&mut store, "ann", some)).contains("only curators"));

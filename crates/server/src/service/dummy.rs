@@ -61,7 +61,7 @@ struct Made {
 }
 
 impl Service {
-    /// The rows of the dummy of a table; `None` for one that has none. They are made once, whoever looks.
+    /// The rows of the dummy of a table; `None` for one that has none. They are made once for everybody.
     pub(crate) fn dummy_rows(&self, table: &str) -> Option<&RecordBatch> {
         let catalog = self.dataset.catalog();
         let made = || {

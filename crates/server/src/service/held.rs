@@ -30,7 +30,7 @@ struct Answers {
 #[derive(Debug)]
 struct Entry {
     age: u64,
-    /// Who asked first.
+    /// The account that asked first.
     account: String,
     /// What the data was called.
     version: String,

@@ -27,7 +27,7 @@ struct KeptRequest {
     question: Question,
 }
 
-/// What an account asked and got, whoever had paid for it.
+/// Queries of an account and their answers, whoever had paid for them.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Note {
@@ -74,8 +74,8 @@ impl Service {
             .keep(REQUESTS, charge.to_string(), kept(who, question));
     }
 
-    /// The same as [`Service::ask`], for who will open the answer by its number in a moment: what was asked
-    /// is kept before the answer leaves, and also where somebody else has paid.
+    /// The same as [`Service::ask`], for a page that will open the answer by its number in a moment. The
+    /// query is kept before the answer leaves, also if somebody else has paid.
     pub(crate) async fn ask_noted(
         self: &Arc<Self>,
         who: &Identity,
@@ -105,8 +105,8 @@ impl Service {
             question: question.clone(),
         };
         let note = serde_json::to_string(&note).expect("a question is plain data");
-        // Whoever got an answer on a page opens it by its number, so a long question that somebody else paid
-        // for is refused there, and can be asked by a program.
+        // A page opens an answer by its number, so a long query that somebody else paid for is refused there,
+        // and can be asked by a program.
         let note = (note.len() <= LONGEST_NOTED).then_some(note);
         let (collection, kept) = (notes_of(who.name()), kept(who, question));
         self.on_ledger(move |store| {

@@ -44,10 +44,10 @@ use tokio::task::JoinHandle;
 
 /// After this many looks those whose rates are full again are forgotten.
 const LOOKS: usize = 4096;
-/// Questions that have begun, for each that the engine runs at once. A question keeps its place until its
-/// answer leaves, so at most so many leave in T. Those that have begun wait for the engine behind each other,
-/// in a time that counts as their own. So more places answer more short questions in a second, and fewer hold
-/// back long ones less.
+/// Queries that have begun, for each that the engine runs at once. A query keeps its place until its answer
+/// leaves, so at most so many leave in T. Those that have begun wait for the engine behind each other, in a
+/// time that counts as their own. So more places answer more short queries in a second, and fewer places
+/// delay long ones less.
 const PLACES_FOR_EACH_TURN: usize = 8;
 /// A turn to work is handed on after this, though its question works on.
 const LONGEST_TURN: Duration = Duration::from_secs(1);
@@ -61,8 +61,8 @@ pub struct Settings {
     pub schedule: Schedule,
     /// Questions that run at once. Each may take as much memory as the engine allows one question.
     pub at_once: usize,
-    /// Questions that wait in line, each of 8 KiB of SQL; more are refused, those of whoever has the most
-    /// first.
+    /// Queries that wait in line, each of 8 KiB of SQL. More are refused, first those of the account that has
+    /// the most.
     pub waiting: usize,
     /// How long a question waits in line before it is refused.
     pub patience: Duration,
@@ -210,7 +210,7 @@ impl Service {
     }
 
     /// Takes no new questions, refuses those that wait, and finishes those that were charged, as far as the
-    /// settings leave time. What is not finished then is written to the log; who asks the same again gets it
+    /// settings leave time. What is not finished then is written to the log; asking the same again returns it
     /// for the charge that was made.
     pub async fn end(&self) {
         self.ending.store(true, Ordering::SeqCst);
@@ -229,9 +229,9 @@ impl Service {
         self.journal.log("server-ended", "", "");
     }
 
-    /// Answers a question: charged once, before the data is read, or from what was released before. Whatever
-    /// comes of it leaves on the schedule. Where whoever waits for it goes away, the question goes on, and
-    /// its answer is saved.
+    /// Answers a query: charged once, before the data is read, or from what was released before. Every
+    /// outcome leaves on the schedule. If the client that waits for it goes away, the query goes on, and its
+    /// answer is saved.
     ///
     /// # Errors
     /// When the question is refused, does not fit, or fails after its charge.
@@ -277,7 +277,7 @@ impl Service {
         };
         let service = Arc::clone(self);
         let (question, who) = (question.clone(), who.clone());
-        // A task of its own: whoever waits may go away, what was charged is finished.
+        // A task of its own: the client may go away, and a charged query is finished.
         let run = tokio::spawn(async move { service.run(&who, question, *request).await });
         run.await
             .unwrap_or_else(|_| Outcome::of(came, Err(Failure::defect("the question failed"))))
@@ -356,7 +356,7 @@ impl Service {
         let standing = place.standing().clone();
         let answered = self.run_in_place(who, standing, &request, begun, &charged).await;
         if charged.load(Ordering::SeqCst) {
-            // Whoever waits for the place gets it when the answer leaves, also where nobody waits for that.
+            // The next in line gets the place when the answer leaves, also if nobody waits for the answer.
             let schedule = self.settings.schedule;
             tokio::spawn(async move {
                 schedule.hold(begun).await;
@@ -408,10 +408,10 @@ impl Service {
     /// read.
     ///
     /// Work before and after that has turns too, so that a single question of an account shares the
-    /// processors with few others. Such a turn is handed on after [`LONGEST_TURN`] whatever its question does
+    /// processors with few others. Such a turn is handed on after [`LONGEST_TURN`] whatever its query does
     /// then: run the analyst's own SQL, ask a database for its plan, or look for the answer of another
-    /// program. So others wait for it, and for nothing that depends on data: a question whose data is read
-    /// waits for its moment first.
+    /// program. So others wait for it, and for nothing that depends on data: a query whose data is read waits
+    /// for its moment first.
     ///
     /// While the analyst's own SQL computes something of what was released, no other question of the account
     /// does: what such SQL takes is limited for each, and so it is limited for an account.
@@ -423,7 +423,7 @@ impl Service {
         begun: Instant,
         charged: &Arc<AtomicBool>,
     ) -> Result<Answered, Failure> {
-        // Who was revoked while they waited does not ask any more.
+        // An account that was revoked while it waited does not ask any more.
         self.still_signed_in(who).await?;
         let mut working = self.work(&standing).await;
         let (mut reading, mut computing) = (None, None);
@@ -575,8 +575,8 @@ enum Known {
     Request(Box<QueryRequest>),
 }
 
-/// Places for questions that have begun. Some are kept for whoever has a single question, and nobody has more
-/// than a quarter.
+/// Places for queries that have begun. Some are kept for accounts with a single query, and no account has
+/// more than a quarter.
 fn places(settings: &Settings) -> Limits {
     let at_once = settings.at_once.max(1);
     Limits {

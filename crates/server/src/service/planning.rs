@@ -12,7 +12,8 @@ use tokio::runtime::{Handle, Runtime};
 
 /// The number of rows in a group for which `explain` states errors.
 const GROUP_SIZE: u64 = 1000;
-/// How long somebody waits for a turn, and how long a turn lasts before whoever waits for it is let go of.
+/// How long an account waits for a turn, and how long a turn lasts before the account that waits for its
+/// result is turned away.
 const PATIENCE: Duration = Duration::from_secs(10);
 const LASTS: Duration = Duration::from_secs(10);
 
@@ -113,8 +114,9 @@ impl Service {
         self.dataset.clone().on_runtime(threads().clone())
     }
 
-    /// Does such work when it is this account's turn. Whoever goes away leaves the line. What has begun keeps
-    /// its turn until it has ended, whoever waits for it, so going away gains nobody a turn.
+    /// Does such work when it is this account's turn. An account that goes away leaves the line. Work that
+    /// has begun keeps its turn until it has ended, even if nobody waits for it, so going away gains nobody a
+    /// turn.
     pub(super) async fn plan_in_turn<T: Send + 'static>(
         &self,
         who: &Identity,

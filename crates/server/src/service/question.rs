@@ -108,7 +108,7 @@ pub struct Explained {
 /// What the asker may spend.
 #[derive(Clone, Debug, Serialize)]
 pub struct BudgetView {
-    /// Who asks.
+    /// The account that asks.
     pub account: String,
     /// The rules of the dataset, in words.
     pub rules: String,

@@ -49,7 +49,7 @@ pub(super) struct Standing {
     single: bool,
 }
 
-/// Turns, and who waits for them.
+/// Turns, and the accounts that wait for them.
 #[derive(Debug)]
 pub(super) struct Queue {
     limits: Limits,
@@ -180,8 +180,8 @@ impl Queue {
         })
     }
 
-    /// Waits for a turn of this account, at most so long, or as long as it takes. What waits takes this much
-    /// of the line, at least 1. Whoever stops waiting leaves the line.
+    /// Waits for a turn of this account, at most so long, or as long as it takes. It takes this much of the
+    /// line, at least 1. An account that stops waiting leaves the line.
     pub(super) async fn turn(
         self: &Arc<Self>,
         account: &str,
@@ -198,7 +198,7 @@ impl Queue {
         place.called(None).await
     }
 
-    /// Sends everybody away who waits, and whoever comes. Turns that somebody has stay theirs.
+    /// Turns away everybody who waits, and everybody who comes later. Turns that an account has stay its own.
     pub(super) fn close(&self) {
         let mut state = self.lock();
         state.closed = true;
@@ -236,7 +236,7 @@ impl Queue {
         }
         let mut sent_away = Vec::new();
         while state.waiting + length > self.limits.waiting {
-            // Whoever has more in line than this account would have makes room.
+            // An account that has more in line than this one would have makes room.
             match state.newest_of_the_longest(own + length) {
                 Some(waiter) => sent_away.push(waiter),
                 None => break,
@@ -387,8 +387,8 @@ mod tests {
             .map(|called| called.unwrap_or(Err(NoTurn::Closed)))
     }
 
-    /// Who gets turns, one after the other, where these wait in this order, and where zoe comes after this
-    /// many turns and again whenever she had hers.
+    /// The accounts that get turns, one after the other, if these wait in this order, and if zoe comes after
+    /// this many turns and again whenever she had hers.
     fn order(names: &[&'static str], zoe_comes_after: usize) -> Vec<&'static str> {
         let queue = Queue::new(Limits { at_once: 1, ..LIMITS });
         let mut first = queue.enter("somebody", 1, None).unwrap();
@@ -473,7 +473,7 @@ mod tests {
         let mut waits = ["bob", "carl", "dan"].map(|name| later.enter(name, 1, Some(false)).unwrap());
         let given = waits.iter_mut().filter_map(called).collect::<Vec<_>>();
         assert_eq!(given.len(), 2, "one turn stays free");
-        // Whoever has a turn already is not single any more.
+        // An account that has a turn already is not single any more.
         let mut again = later.enter("bob", 1, Some(true)).unwrap();
         assert!(called(&mut again).is_none());
         let mut alone = later.enter("zoe", 1, Some(true)).unwrap();

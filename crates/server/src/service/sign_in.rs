@@ -8,13 +8,13 @@ use crate::secrets::{self, Verifier};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Who a token belongs to is looked up this often. So long a revoked token may be good on connections that
-/// are open.
+/// How often the account of a token is looked up. A revoked token may be good for that long on connections
+/// that are open.
 const IDENTITY_LASTS: Duration = Duration::from_secs(1);
 /// How long somebody who signed in with a password stays signed in.
 const SIGNED_IN: Duration = Duration::from_secs(8 * 60 * 60);
 
-/// Who asks: made by signing in, and by nothing else.
+/// The account that asks: made by signing in, and by nothing else.
 #[derive(Clone, Debug)]
 pub struct Identity {
     pub(super) account: Arc<Account>,
@@ -52,7 +52,7 @@ impl Service {
         }
     }
 
-    /// Who a bearer token belongs to.
+    /// The account that a bearer token belongs to.
     ///
     /// # Errors
     /// When it belongs to nobody, has expired or was revoked, or is that of a page: which of these is not
@@ -65,7 +65,7 @@ impl Service {
         Ok(identity)
     }
 
-    /// Who sits at a browser that has this token, and is where it signed in: a cookie that was copied is good
+    /// The person at a browser that has this token, and is where it signed in: a copied cookie is good
     /// nowhere else.
     ///
     /// # Errors
@@ -142,7 +142,7 @@ impl Service {
             .filter(|account| !account.revoked);
         let password = zeroize::Zeroizing::new(password.to_owned());
         let checked = attempts::threads().spawn_blocking(move || {
-            // Held until the work is done: who hangs up does not make room for one more at once.
+            // Held until the work is done: hanging up does not make room for one more at once.
             let _turn = turn;
             accounts::has_password(account.as_ref(), &password)
                 .then_some(account)
@@ -239,7 +239,7 @@ impl Service {
             .await
     }
 
-    /// Who a PostgreSQL client is that has passed; the account and the token are those of
+    /// The identity of a PostgreSQL client that has passed; the account and the token are those of
     /// [`Service::verifier_of`].
     pub(crate) async fn signed_in_by_wire(
         &self,

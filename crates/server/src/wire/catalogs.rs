@@ -76,8 +76,8 @@ impl Catalogs {
         self.in_turn(account, count).await
     }
 
-    /// Runs something when it is this account's turn and a thread is free. Where whoever waits for it goes
-    /// away, it is stopped.
+    /// Runs something when it is this account's turn and a thread is free. If the client that waits for it
+    /// goes away, it is stopped.
     pub(super) async fn in_turn<T: Send + 'static>(
         &self,
         account: &str,

@@ -82,7 +82,7 @@ impl PidSecretKeyGenerator for CancelKeys {
     fn generate(&self, client: &dyn ClientInfo) -> (i32, SecretKey) {
         let connection = client.session_extensions().get::<Connection>();
         let numbers = |connection: Arc<Connection>| connection.cancel.numbers(client.protocol_version());
-        // Who has not signed in has nothing to cancel.
+        // A client that has not signed in has nothing to cancel.
         connection.map_or_else(|| (0, SecretKey::default()), numbers)
     }
 }

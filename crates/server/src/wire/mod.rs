@@ -99,7 +99,7 @@ impl Entrance {
             async move {
                 tokio::select! {
                     () = entrance.connection(stream, &visitor) => {}
-                    // Whoever waits for an answer is let go of; the question goes on.
+                    // A client that waits for an answer is dropped; the query goes on.
                     () = ends.wait() => {}
                 }
             }
@@ -196,7 +196,7 @@ impl Entrance {
         )
         .await;
         if let Err(mut error) = done {
-            // Who has not signed in gets no second try on this connection.
+            // A client that failed to sign in gets no second try on this connection.
             if signing_in && !error.is_fatal() {
                 let mut info = ErrorInfo::from(error);
                 info.severity = "FATAL".to_owned();

@@ -31,7 +31,7 @@ fn pictures(browser: &Browser<'_>, name: &str) {
                 .run("return document.documentElement.scrollHeight")
                 .as_u64()
                 .unwrap();
-            // The whole of it, for who looks at the pictures.
+            // The whole of it, for people who look at the pictures.
             browser.size(width, u32::try_from(height).unwrap().min(12_000));
             browser.picture(&format!("{name}-{size}-{colours}"));
         }

@@ -167,7 +167,7 @@ fn more_budget_takes_a_reason_and_two_curators() {
     ask(&browser, &running, "SELECT COUNT(*) AS n FROM people", "1.25");
     browser.see("Receipt");
 
-    // Who asks as a curator finds no button, and what is declined says so.
+    // A curator who made the request finds no button, and a declined request says so.
     let asking = driver.browser();
     asking.open(&analysts(&running));
     sign_in(&asking, "carol");

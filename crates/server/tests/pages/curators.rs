@@ -72,7 +72,8 @@ fn curators_pages_are_on_their_address_and_for_their_roles() {
     }
     assert_eq!(browsers["carol"].get("/history").status, 404);
 
-    // Who may only read changes nothing, and nobody but the machine keeps another curator.
+    // An account that may only read changes nothing, and the account of another curator is kept on the
+    // machine alone.
     let revoke = |name: &str, account: &str| {
         browsers[name]
             .post("/accounts/revoke", &[("account", account), ("token", "default")])

@@ -59,7 +59,7 @@ fn an_incident_is_in_the_log_without_a_word_of_the_data() {
         assert!(since.elapsed() < Duration::from_secs(20), "{}", log.body);
         std::thread::sleep(Duration::from_millis(100));
     };
-    // Who met it and what was read; the number is the analyst's.
+    // The account that met it and what was read; the number is the analyst's.
     let row = log.split("<tr").find(|row| row.contains(&number)).unwrap();
     for wanted in [
         ">incident<",

@@ -40,7 +40,7 @@ fn people_sign_in_and_out_and_nobody_else_is_let_in() {
     );
     let form = browser.get("/sign-in?next=/history");
     assert_eq!(form.status, 200);
-    // Who did not sign in is not told what the data is.
+    // A visitor who did not sign in is not told what the data is.
     assert!(!form.body.contains("town"), "{}", form.body);
     let curators = Browser::at(&running, running.addresses.curators.unwrap().port());
     for body in [curators.get("/sign-in").body, curators.sign_in("x", "y").body] {
@@ -107,7 +107,7 @@ fn people_sign_in_and_out_and_nobody_else_is_let_in() {
     // What a browser keeps is good for pages alone.
     assert_eq!(running.curl(Some(&token), "/v1/budget", &[]).0, 401);
 
-    // Who has a token alone signs in with it, under the name of its account.
+    // A person with only a token signs in with it, under the name of its account.
     let bob = running.account("bob", Role::Analyst);
     let other = Browser::of_analysts(&running);
     assert_eq!(other.sign_in("ann", &bob).status, 401);

@@ -55,7 +55,7 @@ fn nobody_approves_what_they_cannot_read() {
         unread[0]
     );
 
-    // Who sends the form nevertheless, or asks over HTTP, is refused.
+    // Sending the form nevertheless, or asking over HTTP, is refused.
     let digest = "0".repeat(64);
     let refused = browser.post("/catalog/approve", &[("digest", &digest)]);
     assert_eq!(refused.status, 400, "{}", refused.body);

@@ -69,7 +69,8 @@ fn a_page_has_the_signed_receipt_of_its_answer() {
     assert_eq!(Answer::table_sha256_of(&json), Some(receipt.table_sha256.clone()));
     assert_eq!(json["receipt"], serde_json::to_value(&receipt).unwrap());
 
-    // It is whose answer it is; who was given the same answer on a page has it too.
+    // It is for the account whose answer it is. An account that was given the same answer on a page has it
+    // too.
     let other = Browser::of_analysts(&running);
     other.sign_in("bob", &bob);
     assert_eq!(other.get(&path).status, 404);

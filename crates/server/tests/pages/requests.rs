@@ -4,7 +4,7 @@ use crate::common::{self, Running, catalog, people, quick};
 use crate::curl::Browser;
 use server::accounts::{self, Role};
 
-/// Accounts of whom ann and carol have a share of a quarter of ε = 4, and their tokens.
+/// Accounts and their tokens; ann and carol have a share of a quarter of ε = 4.
 fn started() -> (Running, Vec<String>) {
     let text = catalog().replace("epsilon = 1000", "epsilon = 4");
     let running = Running::with(quick(), &people(&[]), &text);
@@ -108,7 +108,7 @@ fn a_page_files_a_request_and_two_curators_grant_it() {
     assert_eq!(decide("erin", "2", "approve"), 303);
     assert_eq!(share(&running, "carol").as_deref(), Some("0.5"));
 
-    // Withdrawn by who made it, and by no other analyst.
+    // Withdrawn by the analyst who made it, and by no other.
     ann.post("/budget/requests", &[("epsilon", "1"), ("reason", "perhaps")]);
     carol.post("/budget/requests", &[("epsilon", "1"), ("reason", "another")]);
     let withdraw = |number: &str| {
@@ -223,7 +223,7 @@ fn a_share_takes_two_curators_on_pages_and_over_http() {
     let count = r#"{"sql": "SELECT COUNT(*) FROM people", "epsilon": "1"}"#;
     assert_eq!(running.query(&eve, count, &[]).0, 403);
 
-    // Who made it does not approve it, nor does who gets it, and another curator can.
+    // The curator who made it does not approve it, nor does the account that gets it. Another curator can.
     assert_eq!(post(1, "/v1/budget/requests/1/approve", "").0, 400);
     assert_eq!(post(0, "/v1/budget/requests/1/approve", "").0, 403);
     assert_eq!(running.query(&eve, count, &[]).0, 403);

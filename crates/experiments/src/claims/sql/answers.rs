@@ -103,7 +103,7 @@ pub(super) fn averaging() -> Result<Outcome, Fault> {
         same &= again.repeated && number(&again)? == first;
     }
     same &= store.charges()?.len() == 1;
-    // Rewritten, it is another question: charged, whoever asks, until nothing is left.
+    // Rewritten, it is another query: charged, whoever asks, until nothing is left.
     let (mut answered, mut stopped) = (1, false);
     for form in 0..20 {
         let analyst = ["ann", "bob"][form % 2];

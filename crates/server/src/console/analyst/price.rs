@@ -39,8 +39,8 @@ fn price(explained: &Explained) -> Markup {
         @if let Some(epsilon) = &explained.epsilon {
             p class="found" {
                 "The error that you want takes ε = " strong { (epsilon) } ". "
-                // Whoever wrote an error has an ε in the other field too: the button says which of them it
-                // spends.
+                // An analyst who wrote an error has an ε in the other field too: the button says which of
+                // them it spends.
                 button type="submit" formaction="/ask" name="use" value=(epsilon) class="primary" { "Ask for ε = " (epsilon) }
                 " "
                 button type="submit" formaction="/price" name="use" value=(epsilon) data-fill="epsilon" data-clear="error" { "Use it" }
@@ -113,8 +113,8 @@ fn price(explained: &Explained) -> Markup {
     }
 }
 
-/// Where the rows of a part come from, how they are bounded, and who computes the exact numbers, where the
-/// catalog names somebody.
+/// Where the rows of a part come from, how they are bounded, and which engine computes the exact numbers, if
+/// the catalog names one.
 fn understood(part: &Part) -> Markup {
     html! {
         ul {

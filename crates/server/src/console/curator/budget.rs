@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// Questions that are listed, the newest.
 const MOST: usize = 100;
-/// Analysts for whom it is counted what is left.
+/// Analysts for whom the page counts what is left.
 const MOST_LEFT: usize = 100;
 const HOUR: f64 = 60.0 * 60.0 * 1000.0;
 
@@ -34,7 +34,7 @@ struct Spending {
     /// The ε of a typical question, and how many more of them fit.
     usual: Epsilon,
     more: More,
-    /// Who spent something or has a share, and what they may spend.
+    /// Analysts who spent something or have a share, and what they may spend.
     analysts: BTreeMap<String, Option<Left>>,
 }
 

@@ -151,12 +151,12 @@ fn failed(error: card::Error) -> Failure {
 }
 
 impl Kept {
-    /// The card as of the ledger's last entry, made anew where that is another one. Who comes while it is
-    /// made waits for the same card.
+    /// The card as of the ledger's last entry, made anew if there is a new entry. A visitor who comes while
+    /// it is made waits for the same card.
     async fn now(&self, service: &Arc<Service>, words: Words) -> Result<Arc<Shown>, Failure> {
         let (kept, service) = (self.clone(), Arc::clone(service));
-        // In a task of its own, which goes on where nobody waits any more: who comes and goes makes one card,
-        // and not one each time.
+        // In a task of its own, which goes on if nobody waits any more: a visitor who comes and goes makes
+        // one card, and not one each time.
         let made = tokio::spawn(async move { kept.made(&service, words).await });
         made.await
             .map_err(|_| Failure::defect("the card cannot be made"))?

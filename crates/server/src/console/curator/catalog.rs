@@ -176,7 +176,7 @@ fn not_shown() -> Markup {
     }
 }
 
-/// What is loosened, by the places of keys: names in them are of whoever wrote the text.
+/// What is loosened, by the places of keys: names in them were chosen by the author of the text.
 fn listed(loosens: &[String]) -> Markup {
     // As this version and an earlier one wrote it.
     let changed = |words: &'_ String| {

@@ -94,8 +94,8 @@ impl Default for State {
     }
 }
 
-/// One of the checks that run. Whoever checks holds it until the work is done, also where nobody waits for
-/// the result any more.
+/// One of the checks that run. The check holds it until the work is done, also if nobody waits for the result
+/// any more.
 #[derive(Debug)]
 pub(super) struct Turn(Arc<Attempts>);
 
@@ -152,7 +152,7 @@ impl Attempts {
     }
 }
 
-/// A place in a queue, left when whoever waits goes away.
+/// A place in a queue, left when the client that waits goes away.
 struct Place<'a> {
     attempts: &'a Attempts,
     number: u64,
@@ -215,7 +215,7 @@ impl State {
         })
     }
 
-    /// Who is next, the two queues by turns.
+    /// The next attempt, from the two queues by turns.
     fn next(&mut self) -> Option<Waiting> {
         let next = match self.familiars_next {
             true => self.familiars.next().or_else(|| self.strangers.next()),

@@ -41,8 +41,8 @@ fn a_flood_from_one_network_waits_behind_everybody_else() {
     let mut flood: Vec<_> = (0..MOST_WAITING)
         .map(|number| attempts.waits(&random(number), network(1)))
         .collect();
-    // There is no more room for them, and there is for somebody from elsewhere, whom the last of them makes
-    // place for.
+    // There is no more room for them. There is room for somebody from elsewhere: the last of them makes
+    // place.
     assert!(attempts.enter(&random(99), network(1)).is_err());
     let mut ann = attempts.waits("ann", network(2));
     assert_eq!(
@@ -87,7 +87,7 @@ fn rates_of_strangers_are_their_own() {
         (0..1000).filter(|number| let_go(*number)).count(),
         A_MINUTE as usize
     );
-    // No further names are held of whoever is refused.
+    // No further names are held for refused attempts.
     assert_eq!(attempts.lock().by_name.len(), A_MINUTE as usize);
     attempts.lock().running = 0;
     assert!(tried("ann", network(2)));

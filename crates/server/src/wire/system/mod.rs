@@ -211,7 +211,7 @@ impl System {
         Ok(columns(&output))
     }
 
-    /// Asks a database that nobody else asks. How many there may be is up to whoever calls.
+    /// Asks a database that nobody else asks. The caller decides how many there may be.
     fn on_store<T>(&self, ask: impl FnOnce(&mut Store) -> Result<T, Error>) -> Result<T, Error> {
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let found = idle().pop();

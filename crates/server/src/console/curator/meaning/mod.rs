@@ -57,11 +57,11 @@ struct Attacks {
 }
 
 impl Kept {
-    /// The attacks, which whoever comes first computes, on a thread that may take its time; who comes
-    /// meanwhile waits for the same.
+    /// The attacks. The first visitor has them computed, on a thread that may take its time; visitors who
+    /// come meanwhile wait for the same result.
     async fn attacks(&self, service: &Arc<Service>, epsilon: &Epsilon) -> Result<Arc<Attacks>, Failure> {
         let (kept, service, epsilon) = (self.clone(), Arc::clone(service), epsilon.clone());
-        // In a task of its own, which goes on where nobody waits any more: who comes and goes has them
+        // In a task of its own, which goes on if nobody waits any more: a visitor who comes and goes has them
         // computed once, and not each time.
         let made = tokio::spawn(async move { kept.made(&service, &epsilon).await });
         made.await

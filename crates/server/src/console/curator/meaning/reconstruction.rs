@@ -32,7 +32,7 @@ pub(super) struct Reconstructed {
     kept: Vec<f64>,
     /// Questions that the ledger answers.
     pub(super) answered: usize,
-    /// The share that is right of who guesses the same of everybody.
+    /// The share of right guesses of an attacker who guesses the same for everybody.
     guessing: f64,
 }
 

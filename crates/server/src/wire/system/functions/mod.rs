@@ -198,7 +198,7 @@ fn name_functions(register: &Register<'_>, names: &Arc<Names>) -> Result<()> {
     register.add("x_regproc_text", 1, move |context| {
         Ok(number(context, 0).and_then(|oid| some_text(of.function_text(oid))))
     })?;
-    // The name of a role; the second argument is the login name of whoever asks.
+    // The name of a role; the second argument is the login name of the asker.
     register.add("x_role_text", 2, |context| {
         Ok(match number(context, 0) {
             None => None,
