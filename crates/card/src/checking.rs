@@ -8,14 +8,13 @@ use serde_json::Value;
 pub struct Difference {
     /// Where it stands, as `spent.enforced.epsilon`.
     pub path: String,
-    /// What the card says, where that is a number; a text is not repeated, since the file may be the wrong
-    /// one.
+    /// What the card says, if that is a number; a text is not repeated, since the file may be the wrong one.
     pub stated: Option<String>,
-    /// What follows from ledger and catalog; none where a card has nothing of that name.
+    /// What follows from ledger and catalog; none if a card has nothing of that name.
     pub recomputed: Option<String>,
 }
 
-/// Compares a card as it was published with one that was computed now, as of the same entry. Empty where they
+/// Compares a card as it was published with one that was computed now, as of the same entry. Empty if they
 /// agree. Which version made it is not compared: another one may have computed the same.
 pub fn differences(stated: &Value, recomputed: &Card) -> Vec<Difference> {
     let mut found = Vec::new();

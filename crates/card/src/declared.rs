@@ -104,7 +104,7 @@ pub(crate) struct ColumnLine {
     /// What values are clamped to.
     pub(crate) low: Option<String>,
     pub(crate) high: Option<String>,
-    /// How many groups follow from the catalog alone; none where names of groups are private.
+    /// How many groups follow from the catalog alone; none if names of groups are private.
     pub(crate) declared_groups: Option<usize>,
 }
 

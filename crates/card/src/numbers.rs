@@ -162,7 +162,7 @@ pub(crate) struct SpentPart {
     pub(crate) charges: usize,
     /// How often the rules were changed.
     pub(crate) rules_changed: u64,
-    /// The number that is enforced; none where more was charged than the limit, under earlier rules.
+    /// The number that is enforced; none if more was charged than the limit, under earlier rules.
     pub(crate) enforced: Option<Amount>,
     /// The δ that charges carried, of what is set aside.
     pub(crate) carried_delta: String,
@@ -172,7 +172,7 @@ pub(crate) struct SpentPart {
     pub(crate) accountants: Vec<AccountantLine>,
     /// The δ beside which ρ and the Rényi divergences hold: that of charges which carry a δ and no ε.
     pub(crate) curves_beside_delta: String,
-    /// The sum of ρ of zero-concentrated differential privacy, where there is one.
+    /// The sum of ρ of zero-concentrated differential privacy, if there is one.
     pub(crate) rho: Option<String>,
     pub(crate) renyi: Vec<RenyiLine>,
     /// Certified: with this δ, this ε holds for all charges together.
@@ -182,7 +182,7 @@ pub(crate) struct SpentPart {
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct AccountantLine {
     pub(crate) accountant: &'static str,
-    /// None where it has nothing to say.
+    /// None if it has nothing to say.
     pub(crate) epsilon: Option<String>,
 }
 
@@ -267,7 +267,7 @@ fn without_deltas(events: &[&Event]) -> (Event, Rational) {
     (Event::Composed(smooth), beside)
 }
 
-/// Empty where a charge carries a δ together with an ε, so that there is no divergence.
+/// Empty if a charge carries a δ together with an ε, so that there is no divergence.
 fn renyi(all: &Event, unit: &PrivacyUnit, nothing: bool) -> Vec<RenyiLine> {
     let lines = ORDERS.iter().filter(|_| !nothing).map(|order| {
         let divergence = renyi_divergence(all, unit, *order).ok()?;

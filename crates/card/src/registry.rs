@@ -328,7 +328,7 @@ fn said(card: &Card, key: &str) -> Node {
     Node::Text(card.asserted.of(key).unwrap_or_default())
 }
 
-/// What was said, with a full stop; nothing where nothing was.
+/// What was said, with a full stop; nothing if nothing was.
 fn sentence(said: Option<String>) -> String {
     let said = said.unwrap_or_default();
     let said = said.trim();

@@ -220,7 +220,7 @@ pub(crate) struct Shipped {
 
 impl Shipped {
     /// The node, encoded at once: what cannot be sent is found before anything is charged. What was encoded
-    /// is decoded and encoded again, and has to be the same.
+    /// is decoded and encoded again, and must be the same.
     pub(crate) fn new(node: Arc<dyn ExecutionPlan>, codec: &Codec) -> Result<Self> {
         codec.check(&node)?;
         let bytes = codec.node_to_bytes(&node)?;

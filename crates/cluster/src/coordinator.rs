@@ -190,7 +190,7 @@ impl Prepared {
     }
 }
 
-/// Stands in for a planner: the plan is there already, and only its stages have to be numbered.
+/// Stands in for a planner: the plan is there already, and only its stages must be numbered.
 #[derive(Debug)]
 struct Given(Arc<dyn ExecutionPlan>);
 

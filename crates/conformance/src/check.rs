@@ -55,7 +55,7 @@ pub struct Done {
     pub method: Method,
     /// What had to come out.
     pub expected: Expected,
-    /// What came out.
+    /// The result.
     pub judgement: Result<Judgement, Error>,
     /// How long it took.
     pub time: Duration,

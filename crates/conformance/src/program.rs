@@ -31,7 +31,7 @@ pub struct AuditedProgram {
 }
 
 impl AuditedProgram {
-    /// Whether the claim is refuted; `None` where none was made. Claims are rounded up, in favour of the
+    /// Whether the claim is refuted; `None` if none was made. Claims are rounded up, in favour of the
     /// program.
     pub fn verdict(&self) -> Option<FindingVerdict> {
         let epsilon = self.claim.epsilon.as_ref()?;

@@ -3,8 +3,8 @@
 use ::report::{Figure, Scale};
 use audit::black_box::{FindingVerdict, Side, Witness};
 
-/// The event and how often it was counted. Where an event and its mirror are counted as one, what counts for
-/// and against comes from both inputs.
+/// The event and how often it was counted. If an event and its mirror are counted as one, what counts for and
+/// against comes from both inputs.
 pub(crate) fn event_lines(witness: &Witness) -> Vec<String> {
     let (likely, unlikely) = names(witness.likely);
     let [hits, draws] = [witness.hits, witness.draws];

@@ -39,7 +39,7 @@ pub struct Study {
     textbook: TextbookLaplace,
 }
 
-/// What came of it.
+/// The result.
 #[derive(Clone, Debug)]
 pub struct Found<'study> {
     study: &'study Study,

@@ -86,7 +86,7 @@ impl Simulation {
     }
 }
 
-/// What came out.
+/// The result.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     response: RandomizedResponse,

@@ -168,7 +168,7 @@ fn well_formed(bytes: &[u8], fields: usize) -> Option<usize> {
     }
 }
 
-/// One row, taken apart. What it holds depends on its own bytes alone.
+/// One row, parsed. What it holds depends on its own bytes alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     fields: Vec<Vec<u8>>,
@@ -211,12 +211,12 @@ impl Row {
         }
     }
 
-    /// One field; empty where the row is too short.
+    /// One field; empty if the row is too short.
     pub fn field(&self, column: usize) -> &[u8] {
         self.fields.get(column).map_or(&[], Vec::as_slice)
     }
 
-    /// The fields left of a column; `None` where they cannot be derived from what is in the column.
+    /// The fields left of a column; `None` if they cannot be derived from what is in the column.
     ///
     /// # Privacy
     ///

@@ -50,7 +50,7 @@ impl<'p> Whole<'p> {
         }
     }
 
-    /// Fails with [`ErrorKind::AlreadyExists`] where there is something already.
+    /// Fails with [`ErrorKind::AlreadyExists`] if there is something already.
     #[must_use]
     pub fn new_only(self) -> Self {
         Self {

@@ -155,7 +155,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The stable name of the rule that refused a charge, where it was one that has nothing to do with the
+    /// The stable name of the rule that refused a charge, if it was one that has nothing to do with the
     /// budget.
     pub fn rule(&self) -> Option<&'static str> {
         match self {

@@ -13,8 +13,8 @@ pub struct Forecast {
     pub at_least: bool,
     /// The largest ε of one further release of any kind.
     pub left: Epsilon,
-    /// What that is after one such charge; `None` where it does not fit. Under an (ε, δ) budget it falls by
-    /// less than the charge costs: many small releases add up to less than their sum.
+    /// What that is after one such charge; `None` if it does not fit. Under an (ε, δ) budget it falls by less
+    /// than the charge costs: many small releases add up to less than their sum.
     pub left_after: Option<Epsilon>,
 }
 

@@ -98,7 +98,7 @@ impl Gate {
         self.clone().charge(event, &unit).is_ok()
     }
 
-    /// How much of the budget is used, in the currency of its limit, as this filter counts; `None` where more
+    /// How much of the budget is used, in the currency of its limit, as this filter counts; `None` if more
     /// was charged than it allows.
     pub(crate) fn used(&self) -> Option<Promise> {
         match self {
@@ -108,7 +108,7 @@ impl Gate {
         }
     }
 
-    /// The same with `event` charged as well, whether or not it fits; `None` where there is no such number.
+    /// The same with `event` charged as well, whether or not it fits; `None` if there is no such number.
     pub(crate) fn used_with(&self, event: &Event) -> Option<Promise> {
         match self {
             Self::Renyi(filter) => self.at_the_limits_delta(filter.used_with(event).ok()??),

@@ -43,7 +43,7 @@ pub(crate) struct HeadFile {
 }
 
 impl HeadFile {
-    /// Of the ledger at this place; `None` where no place for it is known.
+    /// Of the ledger at this place; `None` if no place for it is known.
     pub(crate) fn of(place: &Place) -> Option<Self> {
         let needed = matches!(place, Place::File(_));
         place.head_file().map(|path| Self { path, needed })

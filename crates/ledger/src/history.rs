@@ -71,7 +71,7 @@ pub(crate) struct Current {
 /// where these do not belong to the chain, they are counted anew.
 pub(crate) fn load(backend: &mut dyn Backend, last: &Record, analyst: &str) -> Result<Current, Error> {
     if let Err(error) = last.check_itself() {
-        // Where the last entry is wrong, an earlier one may be too: the first is named.
+        // If the last entry is wrong, an earlier one may be too: the first is named.
         replay(backend, Charges::AsTheyWere)?;
         return Err(error);
     }

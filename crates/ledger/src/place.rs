@@ -58,7 +58,7 @@ struct Shared {
     folder: TempDir,
     /// What signs receipts, once somebody asked for one.
     key: OnceLock<Arc<SigningKey>>,
-    /// The file was made. Where it is not there any more, it is not made again: nothing would be spent.
+    /// The file was made. If it is not there any more, it is not made again: nothing would be spent.
     made: AtomicBool,
 }
 

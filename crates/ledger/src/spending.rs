@@ -26,27 +26,27 @@ pub struct Spent {
     pub dataset: String,
     /// The rules in force.
     pub rules: Rules,
-    /// The catalog's, where they are others.
+    /// The catalog's, if they are others.
     pub other_rules: Option<Rules>,
     /// Every charge, in order.
     pub charges: Vec<Entry>,
     /// Who asks.
     pub analyst: String,
-    /// How much of the budget is used, as the filter counts that enforces it; `None` where the rules have no
+    /// How much of the budget is used, as the filter counts that enforces it; `None` if the rules have no
     /// filter.
     pub used: Option<Used>,
     /// What they may spend.
     pub left: Left,
     /// What everybody who spent something or has a share may spend, as an ε of one further release.
     pub left_of: BTreeMap<String, Epsilon>,
-    /// The same as a number of typical questions, where it is known what is typical.
+    /// The same as a number of typical questions, if it is known what is typical.
     pub typical: Option<Typical>,
-    /// What everything together guarantees at the budget's δ, by each accountant; `Err` where it has nothing
-    /// to say.
+    /// What everything together guarantees at the budget's δ, by each accountant; `Err` if it has nothing to
+    /// say.
     pub accountants: Vec<(Accountant, Result<Epsilon, accounting::Error>)>,
     /// The same for questions chosen after seeing answers, without a limit fixed in advance.
     pub odometer: Result<Epsilon, accounting::Error>,
-    /// What checking the whole chain found, where that was done.
+    /// What checking the whole chain found, if that was done.
     pub verified: Option<Verified>,
 }
 
@@ -69,12 +69,12 @@ pub const MOST_TYPICAL: u64 = 1000;
 pub struct SpentByAnalyst {
     /// How many charges.
     pub charges: u64,
-    /// Sums; `None` where promises of different kinds do not add up.
+    /// Sums; `None` if promises of different kinds do not add up.
     pub sum: Option<Promise>,
 }
 
 impl Spent {
-    /// Reads a ledger by itself, and checks all of it: nobody else vouches for it. `None` where there is no
+    /// Reads a ledger by itself, and checks all of it: nobody else vouches for it. `None` if there is no
     /// ledger.
     pub fn of_file(path: &Path, analyst: &str) -> Result<Option<Self>, Error> {
         let Some(mut store) = Store::open_existing(&Place::File(path.to_owned()))? else {
@@ -192,7 +192,7 @@ impl Spent {
     }
 }
 
-/// A sum of promises and one charge more; `None` where promises of different kinds do not add up.
+/// A sum of promises and one charge more; `None` if promises of different kinds do not add up.
 pub fn plus(sum: &Promise, charge: &Entry) -> Option<Promise> {
     sum.compose(charge.guarantee.promise()).ok()
 }

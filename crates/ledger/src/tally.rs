@@ -155,7 +155,7 @@ impl Tally {
         Ok(Ok(()))
     }
 
-    /// Counts what was charged before. Where it does not fit, nothing does from now on; says so of the budget
+    /// Counts what was charged before. If it does not fit, nothing does from now on; says so of the budget
     /// and of the share.
     ///
     /// Earlier versions charged analysts without a share where others had one, so that alone is nothing
@@ -198,7 +198,7 @@ impl Tally {
         self.dataset.fits(event)
     }
 
-    /// How much of the budget and of the analyst's share would be used with `event`, where that is more than
+    /// How much of the budget and of the analyst's share would be used with `event`, if that is more than
     /// they allow.
     pub(crate) fn excess(&self, analyst: &str, event: &Event) -> Option<Excess> {
         let share = self.gate_of(analyst).ok().flatten();
@@ -226,7 +226,7 @@ impl Tally {
         Left::of(&self.dataset, share.as_ref())
     }
 
-    /// The same after this was charged; `None` where it does not fit.
+    /// The same after this was charged; `None` if it does not fit.
     pub(crate) fn left_after(&self, analyst: &str, event: &Event) -> Option<Left> {
         let mut after = self.clone();
         let unit = self.rules.budget.unit();

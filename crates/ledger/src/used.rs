@@ -12,7 +12,7 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Used {
     /// In the currency of the budget: of an (ε, δ) budget, the smallest ε that would have admitted the same
-    /// charges at its δ. `None` where more was charged than the budget allows, under earlier rules.
+    /// charges at its δ. `None` if more was charged than the budget allows, under earlier rules.
     pub promise: Option<Promise>,
     /// The δ that charges carried, of what was set aside for them.
     pub reserve: Delta,
@@ -21,9 +21,9 @@ pub struct Used {
 /// Why a charge does not fit: what would be used with it, and how much may be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Excess {
-    /// What is used now; `None` where more was charged than the budget allows.
+    /// What is used now; `None` if more was charged than the budget allows.
     pub before: Option<Promise>,
-    /// What would be used; `None` where there is no such number.
+    /// What would be used; `None` if there is no such number.
     pub used: Option<Promise>,
     /// How much may be.
     pub limit: Promise,

@@ -112,7 +112,7 @@ fn child() {
     tell("done");
 }
 
-/// What came of a child.
+/// The result of a child.
 #[derive(Default)]
 struct Told {
     receipts: Vec<(u64, String)>,

@@ -211,7 +211,7 @@ fn a_database_that_went_back_is_missed_by_this_machine() {
         .as_owner("DROP TABLE deniable_entries, deniable_snapshot; DROP FUNCTION deniable_never_changed, deniable_only_appended")
         .unwrap();
     assert_eq!(open().unwrap_err(), Error::Vanished { entries: 3 });
-    // Where it cannot be kept, the database alone is relied on.
+    // If it cannot be kept, the database alone is relied on.
     let nowhere = Place::PostgresKeepingHead {
         address: address.clone(),
         head: folder.path().join("not there").join("head"),

@@ -42,7 +42,7 @@ impl Findings {
         format!("{}\n", self.json)
     }
 
-    /// The page. All figures are about all rows; they stand with the last, and after the introduction where
+    /// The page. All figures are about all rows; they stand with the last, and after the introduction if
     /// there are no rows.
     pub fn to_html(&self) -> String {
         let mut page = Page::new(self.title, self.introduction.clone());

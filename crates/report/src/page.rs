@@ -272,7 +272,7 @@ fn laid_out(lines: &[&str]) -> Option<(Markup, usize)> {
     Some((table, 2 + rows.len()))
 }
 
-/// What a line has in each of these columns; `None` where there is anything beside them. An accent takes no
+/// What a line has in each of these columns; `None` if there is anything beside them. An accent takes no
 /// place of its own, and the last column may be wider than its rule.
 fn cells(line: &str, columns: &[(usize, usize)]) -> Option<Vec<String>> {
     let mut cells = vec![String::new(); columns.len()];

@@ -122,10 +122,10 @@ pub struct Failure {
     pub what: String,
     /// What to do.
     pub hint: String,
-    /// The largest ε with which the question fits now, where that is what is wrong.
+    /// The largest ε with which the question fits now, if that is what is wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fits: Option<String>,
-    /// After how many seconds to try again, where that is known.
+    /// After how many seconds to try again, if that is known.
     #[serde(skip)]
     pub again_after: Option<u64>,
 }

@@ -318,7 +318,7 @@ impl Sum {
         }
     }
 
-    /// As itself where there was one, and otherwise how many there were and what they were about.
+    /// As itself if there was one, and otherwise how many there were and what they were about.
     fn entry(&self) -> LogEntry {
         if self.times == 1 {
             return self.first.clone();

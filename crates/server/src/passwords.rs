@@ -26,7 +26,7 @@ static PIECE: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// The address of whatever with something before an `@`. Only after a colon, as in a password, may it have
-/// blanks. Where the word goes on to another `@`, so does the password.
+/// blanks. If the word goes on to another `@`, so does the password.
 static CREDENTIALS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)([a-z][a-z0-9+.-]*)://(?:([^\s@:]*):[^@]*|[^\s@]*)@(?:[^\s@]*@)*")
         .expect("it is a regular expression")
@@ -46,14 +46,14 @@ static VARIABLE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^([^:/]+://[^:@/?]*):\$\{[A-Za-z_][A-Za-z0-9_]*\}@").expect("it is a regular expression")
 });
 
-/// An address without its passwords; `None` where it has none. The name of a variable is no password, and
-/// which one is sent where is to be seen.
+/// An address without its passwords; `None` if it has none. The name of a variable is no password, and which
+/// one is sent where is to be seen.
 fn hidden(address: &str) -> Option<String> {
     without_password(&VARIABLE.replace(address, "$1@"), HIDDEN)?;
     without_password(address, HIDDEN)
 }
 
-/// The text without the passwords of databases; `None` where these cannot be left out so that all the rest is
+/// The text without the passwords of databases; `None` if these cannot be left out so that all the rest is
 /// seen. Nobody approves what they cannot read, so everything that the text means must be in what is shown:
 /// it is read again, and is the same but for the addresses.
 pub(crate) fn readable(text: &str) -> Option<String> {

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tower::ServiceExt as _;
 
-/// What somebody needs for a route: one of these rights; where there are none, to be signed in.
+/// What somebody needs for a route: one of these rights; if there are none, to be signed in.
 enum Needs {
     Nothing,
     AnyOf(&'static [Right]),

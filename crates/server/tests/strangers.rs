@@ -359,7 +359,7 @@ fn signed_in(running: &Running, user: &str, token: &str) -> Client {
 }
 
 impl Client {
-    /// What the server says next, its kind and its body; `None` where it hung up.
+    /// What the server says next, its kind and its body; `None` if it hung up.
     fn next(&mut self) -> Option<(u8, Vec<u8>)> {
         let mut head = [0; 5];
         self.0.read_exact(&mut head).ok()?;
@@ -387,7 +387,7 @@ impl Client {
         state
     }
 
-    /// A query that has to be answered.
+    /// A query that must be answered.
     fn ask(&mut self, sql: &str) {
         let mut bytes = BytesMut::new();
         frontend::query(sql, &mut bytes).unwrap();

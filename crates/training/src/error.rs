@@ -133,8 +133,8 @@ pub struct OverBudget {
     pub cost: String,
     /// ε that is left for one further release that is ε-DP.
     pub left: Epsilon,
-    /// What the ledger would count with the run, and how much it may; `None` where the budget admits nothing
-    /// of the kind.
+    /// What the ledger would count with the run, and how much it may; `None` if the budget admits nothing of
+    /// the kind.
     pub excess: Option<ledger::Excess>,
     /// The largest target ε with which such a run would fit.
     pub fits: Option<Epsilon>,

@@ -28,7 +28,7 @@ pub(crate) trait Learned {
     /// The model, with no parameters yet.
     fn build<D: Device<Scalar = f32> + 'static>(&self, device: D) -> Result<Self::Model<D>, Error>;
 
-    /// Measures on public data, where there is some.
+    /// Measures on public data, if there is some.
     fn measure<D: Device<Scalar = f32> + 'static>(
         &self,
         model: &mut Self::Model<D>,

@@ -142,7 +142,7 @@ impl SmallModels {
     }
 
     /// Trains with (ε, δ) for each line of about `size`, and writes the model with its receipt. `go_on` is
-    /// asked after each step; `false` where it said no.
+    /// asked after each step; `false` if it said no.
     pub fn train_privately(
         &self,
         (epsilon, delta): (&Epsilon, &Delta),

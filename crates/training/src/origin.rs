@@ -115,7 +115,7 @@ impl Source {
         }
     }
 
-    /// The dataset, where there is a catalog.
+    /// The dataset, if there is a catalog.
     ///
     /// # Errors
     /// When the catalog cannot be used.

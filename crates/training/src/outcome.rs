@@ -113,7 +113,7 @@ pub struct Finished {
     pub checkpoint: Option<PathBuf>,
     /// What was measured on public data, such as `perplexity`.
     pub measured: &'static str,
-    /// What came of it.
+    /// The result.
     pub measurements: Vec<Measurement>,
 }
 

@@ -18,7 +18,7 @@ const RANGE_BITS: i32 = 20;
 pub(crate) struct Claim {
     pub(crate) sensitivity: Rational,
     pub(crate) norm: Norm,
-    /// `None` where it may move all of them.
+    /// `None` if it may move all of them.
     pub(crate) coordinates: Option<u64>,
 }
 

@@ -34,7 +34,7 @@ struct Declared {
 pub(super) struct Run {
     /// The public name of the data.
     name: String,
-    /// A catalog whose table is learned from, where it is not rows of the program.
+    /// A catalog whose table is learned from, if it is not rows of the program.
     catalog: Option<PathBuf>,
     checkpoint: PathBuf,
     out: PathBuf,

@@ -106,7 +106,7 @@ impl Simplex {
 
     /// A variable whose value is no integer, the integer below it, and whether the one above is closer. The
     /// first there is, which is good for proofs; or the one closest to an integer (`closest`), which is good
-    /// for finding a whole point where there are many.
+    /// for finding a whole point if there are many.
     pub(super) fn fraction(&self, closest: bool) -> Option<(usize, i64, bool)> {
         let mut broken = self
             .basic

@@ -51,7 +51,7 @@ pub fn link(both: &Table, first_rows: usize) -> Links {
     links
 }
 
-/// How right the links are, where it is known who is who.
+/// How right the links are, if it is known who is who.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Judged {
     /// Links between two rows of the same person.

@@ -142,7 +142,7 @@ impl Ratings {
 pub struct Reviewer {
     /// What they reviewed.
     pub reviews: Vec<Rating>,
-    /// Whether the truth has a record for them at all; `None` where it is not known.
+    /// Whether the truth has a record for them at all; `None` if it is not known.
     pub findable: Option<bool>,
 }
 

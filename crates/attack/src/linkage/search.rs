@@ -18,7 +18,7 @@ pub struct Identifying {
 /// sets first. `watch` hears of every set that was looked at.
 ///
 /// Columns only ever add rows that are alone, so a set is of interest only if no part of it suffices: sizes
-/// are searched one after the other, and whatever contains a set that was found is passed over. Where `watch`
+/// are searched one after the other, and whatever contains a set that was found is skipped. Where `watch`
 /// stops the search, the sets found by then are returned.
 pub fn identifying_sets(
     table: &Table,

@@ -49,7 +49,7 @@ pub fn read_table(mut sheet: CsvFile, columns: &[String], read: &Bytes<'_>) -> R
 /// What two tables are linked on.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkColumns<'asked> {
-    /// The columns; where there are none, those that both have, but for the next two.
+    /// The columns; if there are none, those that both have, but for the next two.
     pub columns: &'asked [String],
     /// The column of the second table that says who it is, if it is to be read.
     pub names: Option<&'asked str>,

@@ -71,8 +71,8 @@ pub trait Remembers {
     }
 }
 
-/// What a token was given; nothing where the model has no such token, or answers with no number (a model
-/// whose training diverged).
+/// What a token was given; nothing if the model has no such token, or answers with no number (a model whose
+/// training diverged).
 fn log_probability(answer: &[f64], token: u32) -> f64 {
     match answer.get(token as usize) {
         Some(value) if !value.is_nan() => *value,

@@ -124,7 +124,7 @@ pub fn rank_all(
     }
 }
 
-/// The mean loss of a token; infinite where a model answered with no number.
+/// The mean loss of a token; infinite if a model answered with no number.
 fn loss(log_likelihood: f64, tokens: usize) -> f64 {
     let loss = -log_likelihood / tokens.max(1) as f64;
     if loss.is_nan() { f64::INFINITY } else { loss }

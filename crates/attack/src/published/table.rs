@@ -294,7 +294,7 @@ pub struct Table {
     pub rules: Vec<Rule>,
     /// The groups, in the order of the table.
     pub groups: Vec<Group>,
-    /// How many people there are, where that is known from elsewhere.
+    /// How many people there are, if that is known from elsewhere.
     pub people: Option<u32>,
 }
 

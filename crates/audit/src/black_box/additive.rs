@@ -22,8 +22,8 @@ struct Term {
     weights: Vec<f64>,
 }
 
-/// Cells of each entry at first: more would have too few rows each for a good weight, but where there are
-/// many rows.
+/// Cells of each entry at first: more would have too few rows each for a good weight, unless there are many
+/// rows.
 const PARTS: usize = 32;
 const MANY_ROWS: usize = 1 << 17;
 /// Times that every weight is fitted; the sum converges long before.

@@ -114,7 +114,7 @@ impl Coin {
 /// The part of the error that all coins have, where the event was chosen for δ = 0, and where it was chosen
 /// for another.
 const COINS: [f64; 2] = [0.9, 0.5];
-/// The favourite's part of the error of all coins, where it has rivals.
+/// The favourite's part of the error of all coins, if it has rivals.
 const PART_OF_CHOSEN: f64 = 0.5;
 
 /// One event of the family, and what is known of it.

@@ -1,6 +1,6 @@
 //! Where sorted keys are divided into cells.
 
-/// Where to cut keys: around each key that repeats often (or around every key, where they are few), and at
+/// Where to cut keys: around each key that repeats often (or around every key, if they are few), and at
 /// quantiles of the rest.
 pub(super) fn cut_keys(
     mut keys: Vec<i64>,

@@ -7,7 +7,7 @@ use super::view::Lens;
 pub struct Hunt {
     /// Draws, on both sides together, that serve to choose the pair and the event.
     pub choosing: u64,
-    /// Draws that the test is expected to make: rare events pay only where there are many.
+    /// Draws that the test is expected to make: rare events pay only if there are many.
     pub testing: u64,
     /// The δ to choose an event for.
     pub delta: f64,

@@ -450,8 +450,8 @@ impl Arm {
 }
 
 /// Ways to look that tell the same rows apart choose the same events, and each costs as much as any: one of
-/// them is left: one with an order, where it makes a difference, and the simplest, which is the last. One
-/// that tells nothing apart is left only if there is no other.
+/// them is left: one with an order, if it makes a difference, and the simplest, which is the last. One that
+/// tells nothing apart is left only if there is no other.
 fn without_repeats(arms: Vec<Arm>, rows: &[Vec<f64>]) -> Vec<Arm> {
     let mut kept: Vec<(Vec<u16>, Arm)> = Vec::new();
     for arm in arms {

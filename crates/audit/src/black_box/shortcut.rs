@@ -3,7 +3,7 @@
 /// A hash table from whole rows to what was decided for them.
 #[derive(Clone, Debug)]
 pub(super) struct Shortcut<D> {
-    /// Key and decision, at the key's place or after it; a key of zero is free. Empty where outputs hardly
+    /// Key and decision, at the key's place or after it; a key of zero is free. Empty if outputs hardly
     /// repeat.
     slots: Vec<(i64, D)>,
 }

@@ -83,7 +83,7 @@ impl Teller<'_> {
     }
 }
 
-/// What came of a run: each worker's account, and the draws of each side.
+/// The result of a run: each worker's account, and the draws of each side.
 pub(super) type Accounts<A, E> = Result<(Vec<A>, [u64; 2]), E>;
 
 /// Draws from both inputs, each draw on a side that a fair coin chooses, and lets every worker keep its own

@@ -94,8 +94,7 @@ pub fn answer(pair: Pair, mut question: Question) -> Result<Verified, Mistake> {
     })
 }
 
-/// The smallest δ at ε. An enclosure that reaches down to zero is zero where the largest privacy loss proves
-/// it.
+/// The smallest δ at ε. An enclosure that reaches down to zero is zero if the largest privacy loss proves it.
 fn least_delta(pair: &Pair, epsilon: &Rational) -> Result<Interval, Mistake> {
     let (p, q) = (&pair.first, &pair.second);
     let least = smallest_delta(p, q, epsilon)?;

@@ -101,7 +101,7 @@ impl DiscreteGaussianPair {
     /// (|k|/v)·g_n + (2n/v)·g_{n−1} (Stein). With 2ζ(2p) < 4, (2π)² > 39 and 4·√(2π) < 11, R is at most
     /// 11·σ·g_2p/39^p.
     ///
-    /// `None` where this many corrections do not make R small: the distribution is narrow.
+    /// `None` if this many corrections do not make R small: the distribution is narrow.
     fn corrected_integral(&self, from: &Rational, work: u32) -> Option<Interval> {
         let sigma = Interval::sqrt_of(&self.variance, work);
         let x = Interval::sqrt_of(&(from * from / &self.variance), work);

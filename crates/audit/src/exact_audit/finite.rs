@@ -318,9 +318,9 @@ pub(crate) struct FinitePair<'a> {
     p: &'a Finite,
     q: &'a Finite,
     kept: RefCell<Option<Rc<Table>>>,
-    /// ln(p/q) of each outcome, where it is known exactly.
+    /// ln(p/q) of each outcome, if it is known exactly.
     losses: Option<Vec<Rational>>,
-    /// Both distributions over one denominator, where they are rational.
+    /// Both distributions over one denominator, if they are rational.
     shares: Option<SharedPair>,
 }
 
@@ -366,7 +366,7 @@ impl SharedPair {
             .with_bits(bits)
     }
 
-    /// ln of the largest p/q where both are positive, or zero where that is below.
+    /// ln of the largest p/q where both are positive, or zero if that is below.
     fn supremum(&self, bits: u32) -> Interval {
         let shared = self.counts.iter().filter(|(p, q)| p > q && *q > Integer::ZERO);
         let largest = shared.reduce(|a, b| if &a.0 * &b.1 >= &b.0 * &a.1 { a } else { b });

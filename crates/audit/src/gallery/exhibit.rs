@@ -273,8 +273,8 @@ pub const EXHIBITS: &[Exhibit] = &[
         neighbours: Neighbours::EveryEntry(5),
         truth: Truth::Eightieths(20),
     },
-    // The value is never below the largest query. Where that moves by one, all values between are impossible
-    // on one side.
+    // The value is never below the largest query. If that moves by one, all values between are impossible on
+    // one side.
     Exhibit {
         name: "noisy-max-value-exponential",
         what: "the same with exponential noise, which is never negative",

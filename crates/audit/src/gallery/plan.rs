@@ -39,7 +39,7 @@ pub struct Allowance<'a> {
     pub clock: &'a dyn Fn() -> f64,
 }
 
-/// What came of an audit within an allowance.
+/// The result of an audit within an allowance.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// The plan that was made on the way. A replay of it finds the same, unless choosing or the test was
@@ -53,7 +53,7 @@ pub struct Outcome {
 
 /// Draws that choose half of all, where all are few.
 const FEW: u64 = 1 << 20;
-/// Where they are many, a test has this many times more draws.
+/// If they are many, a test has this many times more draws.
 const MANY_TIMES: u64 = 5;
 /// And this many times more are what events are chosen for: a draw of a test is cheaper than one that
 /// chooses, and an event that is a little too rare costs less than one that is too common.

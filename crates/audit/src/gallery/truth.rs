@@ -25,7 +25,7 @@ pub enum Exactly {
 }
 
 impl Exactly {
-    /// The ε as a float, rounded up; infinite where it is.
+    /// The ε as a float, rounded up; infinite if it is.
     pub fn to_f64_up(&self) -> f64 {
         match self {
             Self::Finite(epsilon) => epsilon.to_f64_up(),

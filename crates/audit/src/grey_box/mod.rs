@@ -101,7 +101,7 @@ pub struct GreyBox {
     pub confidence: f64,
 }
 
-/// What came of one pair of inputs.
+/// The result of one pair of inputs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
     /// Whether every transcript was tried.

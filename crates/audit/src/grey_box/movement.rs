@@ -249,7 +249,7 @@ impl Limits {
         ];
         let nothing_stated = *self == Self::default();
         let exceeded = stated.into_iter().filter_map(|(norm, limit, moved)| {
-            // Where nothing is stated, the input must stay, and ℓ₁ tells whether it did.
+            // If nothing is stated, the input must stay, and ℓ₁ tells whether it did.
             let limit = limit.or((nothing_stated && norm == Norm::L1).then_some(Rational::ZERO))?;
             (moved > limit).then_some((norm, limit, moved))
         });

@@ -23,7 +23,7 @@ pub struct Pair<T> {
     pub finding: Finding,
 }
 
-/// What came of all neighbours of some data.
+/// The result of all neighbours of some data.
 #[derive(Clone, Debug)]
 pub struct Search<T> {
     /// How many pairs were compared.

@@ -60,7 +60,7 @@ pub enum Witness {
 }
 
 impl Witness {
-    /// By what factor an input moved too far, or a cost was too large; infinite where the runs parted.
+    /// By what factor an input moved too far, or a cost was too large; infinite if the runs parted.
     pub fn severity(&self) -> f64 {
         match self {
             Self::Moved { declared, moved, .. } => factor(declared, moved),
@@ -74,7 +74,7 @@ impl Witness {
         }
     }
 
-    /// The number of the call at which the runs parted, where it is one call.
+    /// The number of the call at which the runs parted, if it is one call.
     pub fn call(&self) -> Option<usize> {
         match self {
             Self::Moved { call, .. }

@@ -36,8 +36,7 @@ pub fn sides(canaries: usize) -> Vec<usize> {
 /// "In" for the `top` highest scores, "out" for the `bottom` lowest, and no guess for the rest. A score that
 /// is no number is in the middle.
 ///
-/// Which of two equal scores is guessed depends on their places alone, which tell nothing where coins were
-/// fair.
+/// Which of two equal scores is guessed depends on their places alone, which tell nothing if coins were fair.
 ///
 /// # Errors
 /// When there are more guesses than canaries.

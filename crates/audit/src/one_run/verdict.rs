@@ -126,7 +126,7 @@ impl Judged {
         })
     }
 
-    /// Whether a claim was refuted; not where there is none.
+    /// Whether a claim was refuted; not if there is none.
     pub fn refuted(&self) -> bool {
         let verdict = self.claimed.as_ref().map(|claimed| claimed.verdict);
         verdict == Some(FindingVerdict::Refuted)

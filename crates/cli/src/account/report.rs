@@ -293,7 +293,7 @@ impl Report {
             (
                 "epsilon_lower",
                 json!(
-                    // Where nothing is known to be needed, 0 is what certainly is.
+                    // If nothing is known to be needed, 0 is what certainly is.
                     epsilon.map(|found| found.lower.as_ref().map_or(0.0, Epsilon::to_f64_down))
                 ),
             ),

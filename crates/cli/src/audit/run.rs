@@ -257,7 +257,7 @@ impl Arguments {
             "running the program"
         };
         let progress = self.outputs.progress(label, 2 * hunt.choosing);
-        // One start serves for everything where there is one pair and one number of draws: a coin decides how
+        // One start serves for everything if there is one pair and one number of draws: a coin decides how
         // many each side has, so a little more than half is asked for, by eight standard deviations.
         let batch = match (self.one_shot, pairs.len(), self.until.is_empty()) {
             (true, _, _) => 1,

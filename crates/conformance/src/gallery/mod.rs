@@ -86,7 +86,7 @@ impl<'clock> Asked<'clock> {
     }
 }
 
-/// The exhibits that these names or parts of names mean, or all where there are none.
+/// The exhibits that these names or parts of names mean, or all if there are none.
 ///
 /// # Errors
 /// The first name that means none.

@@ -51,7 +51,7 @@ impl Record<'_> {
         self.bounds[0]
     }
 
-    /// A bound as a part of the exact ε, where that is finite.
+    /// A bound as a part of the exact ε, if that is finite.
     fn share(&self, bound: f64) -> Option<f64> {
         match &self.findings[0].exact {
             Exactly::Finite(exact) => Some(bound / exact.to_f64_up()),

@@ -107,7 +107,7 @@ pub struct Singled {
     pub refused: u32,
 }
 
-/// What came of it.
+/// The result.
 #[derive(Clone, Debug)]
 pub struct Results {
     /// Without a ledger, Deniable and the same question, Deniable and the question rewritten each time.

@@ -23,7 +23,7 @@ use report::Figure;
 pub struct Outcome {
     /// What the theory says.
     pub expected: String,
-    /// What came out.
+    /// The result.
     pub measured: String,
     /// Whether they agree.
     pub pass: bool,

@@ -107,7 +107,7 @@ pub struct Recovered<'study> {
     pub right: Vec<u64>,
     /// Out of how many.
     pub bits: u64,
-    /// What the ledger did, where there is one.
+    /// What the ledger did, if there is one.
     pub ledger: Option<LedgerAnswered>,
 }
 

@@ -47,7 +47,7 @@ pub struct Experiment {
 pub struct OwnText {
     /// What is learned.
     pub text: String,
-    /// What the vocabulary is made from; synthetic text where there is none.
+    /// What the vocabulary is made from; synthetic text if there is none.
     pub public: Option<String>,
 }
 

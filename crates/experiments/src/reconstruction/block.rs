@@ -84,7 +84,7 @@ pub struct Released {
 }
 
 impl Released {
-    /// Releases the margins of a block with ε; `None` where counts are suppressed or rounded, which say too
+    /// Releases the margins of a block with ε; `None` if counts are suppressed or rounded, which say too
     /// little about the block to release it again.
     ///
     /// # Errors
@@ -138,7 +138,7 @@ pub struct Report<'r> {
     pub name: String,
     /// The block.
     pub block: &'r Block,
-    /// The people in each cell, where they are known.
+    /// The people in each cell, if they are known.
     pub truth: Option<Vec<i64>>,
     /// What the margins say.
     pub finding: Finding,

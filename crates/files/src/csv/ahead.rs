@@ -49,7 +49,7 @@ impl<'a> Ahead<'a> {
     }
 
     /// Whether what comes next, from inside of quotes, is the rest of a well-formed record that has this many
-    /// fields from here on, where that is known.
+    /// fields from here on, if that is known.
     ///
     /// No byte is scanned by more searches than a record has fields. Take two lines at whose ends a quote is
     /// open, and a search that passes through both. In the second line the quotes that the search sees stand

@@ -20,8 +20,8 @@
 pub struct Format {
     /// What stands between two fields.
     pub delimiter: u8,
-    /// What a field is put in that holds delimiters, line breaks or outer blanks; `None` where nothing has
-    /// that meaning.
+    /// What a field is put in that holds delimiters, line breaks or outer blanks; `None` if nothing has that
+    /// meaning.
     pub quote: Option<u8>,
     /// Whether spaces and tabs around a field do not belong to it. Inside of quotes they do.
     pub trim: bool,

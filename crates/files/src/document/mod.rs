@@ -39,7 +39,7 @@ use std::path::Path;
 /// What to do about a document that cannot be read at all.
 #[derive(Clone, Copy, Debug)]
 pub struct Advice<'a> {
-    /// Where there is no such file, or it is not text.
+    /// If there is no such file, or it is not text.
     pub unreadable: &'a str,
     /// Where it is larger than any such document.
     pub too_large: &'a str,

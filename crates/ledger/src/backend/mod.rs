@@ -94,7 +94,7 @@ pub(crate) trait Backend: Send {
     fn charges_since(&mut self, analyst: &str, time: i64) -> Result<Vec<Record>, Error>;
     /// Makes the table of documents, unless it is there. Ledgers of earlier versions have none.
     fn create_documents(&mut self) -> Result<(), Error>;
-    /// A document by its name; `None` also where no document was ever kept.
+    /// A document by its name; `None` also if no document was ever kept.
     fn document(&mut self, collection: &str, name: &str) -> Result<Option<String>, Error>;
     /// All documents of a collection with their names, by name.
     fn documents(&mut self, collection: &str) -> Result<Vec<(String, String)>, Error>;

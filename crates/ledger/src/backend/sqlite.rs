@@ -90,8 +90,8 @@ impl Sqlite {
     }
 
     /// What another process left in the log may never have reached the disk, where a sync of it failed; and
-    /// what this one appends after it would be lost with it. Written to the file it is written anew. Where
-    /// there is no room for that, or others read, it stays where it is.
+    /// what this one appends after it would be lost with it. Written to the file it is written anew. If there
+    /// is no room for that, or others read, it stays where it is.
     fn write_the_log_to_the_file(&self) {
         if self.log.metadata().is_ok_and(|log| log.len() > 0) {
             let _ = self
@@ -122,7 +122,7 @@ impl Sqlite {
         Ok(Some(file))
     }
 
-    /// Whether the log holds a ledger, or nothing where one is to be made. If not, what the log holds is not
+    /// Whether the log holds a ledger, or nothing if one is to be made. If not, what the log holds is not
     /// written to the file by closing it.
     fn has_a_ledger_in_its_log(&self, make: bool) -> Result<bool, Error> {
         let leave = |leave| {
@@ -201,7 +201,7 @@ fn left_the_log_incomplete(error: &rusqlite::Error) -> bool {
         if failure.code == ErrorCode::DiskFull || failure.extended_code == ffi::SQLITE_IOERR_WRITE)
 }
 
-/// Where nobody knows what became of it, it is not said that nothing was charged.
+/// If nobody knows what became of it, it is not said that nothing was charged.
 fn in_doubt(error: Error) -> Error {
     match error {
         Error::NoRoom { what } => Error::unusable(what, "make room where it is kept"),

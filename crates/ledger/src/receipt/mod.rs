@@ -56,9 +56,9 @@ pub struct Receipt {
     pub entry: Head,
     /// SHA-256 of the question, as its words without comments and with one blank between them.
     pub sql_sha256: String,
-    /// The ε that was charged; none where the charge is a ρ.
+    /// The ε that was charged; none if the charge is a ρ.
     pub epsilon: Option<Epsilon>,
-    /// The δ that was charged, 0 where there is none.
+    /// The δ that was charged, 0 if there is none.
     pub delta: Delta,
     /// The ρ that was charged, where the charge is one.
     pub rho: Option<Rho>,
@@ -121,7 +121,7 @@ impl Receipt {
     ///
     /// In order: the words `deniable receipt, format 1`, the name of the dataset, the hash of the ledger's
     /// first entry, the number of the entry as eight bytes (the largest first), its hash, the digest of the
-    /// question, ε, δ and ρ as decimals (empty where there is none), whose privacy, `add_remove` or
+    /// question, ε, δ and ρ as decimals (empty if there is none), whose privacy, `add_remove` or
     /// `change_one`, the digests of the release and of the table, and the public key as 64 digits. A length
     /// is eight bytes, the largest first.
     pub fn signed_bytes(&self) -> Vec<u8> {

@@ -22,7 +22,7 @@ pub struct LogEntry {
     pub by: String,
     /// To whom or what; never a secret, and nothing of the data.
     pub about: String,
-    /// How often, where one entry stands for several.
+    /// How often, if one entry stands for several.
     pub times: u64,
 }
 

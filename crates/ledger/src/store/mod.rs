@@ -148,7 +148,7 @@ impl Store {
             .is_some_and(|current| current.tally.fits(analyst, event)))
     }
 
-    /// Why `event` would not be admitted now; `None` where it would, or where it is not a matter of how much.
+    /// Why `event` would not be admitted now; `None` if it would, or if it is not a matter of how much.
     /// Nothing is spent.
     ///
     /// # Errors

@@ -12,7 +12,7 @@ use crate::{Error, Place, Rules};
 /// What was taken as it is by [`Store::accept_restored`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Accepted {
-    /// The last entry of the ledger; `None` where there is no ledger, and a new one may begin.
+    /// The last entry of the ledger; `None` if there is no ledger, and a new one may begin.
     pub head: Option<Head>,
     /// How many entries are gone, with whatever was charged by them.
     pub lost: u64,

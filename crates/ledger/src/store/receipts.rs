@@ -43,7 +43,7 @@ impl Keys {
 
 impl Store {
     /// The public key that belongs to the receipts of this ledger on this machine; its private one is made
-    /// beside the ledger if there is none. `None` where there is no place for it.
+    /// beside the ledger if there is none. `None` if there is no place for it.
     ///
     /// # Errors
     /// When the key cannot be read or made, or the ledger cannot be used.
@@ -51,7 +51,7 @@ impl Store {
         Ok(self.signing()?.map(|signing| signing.key.public()))
     }
 
-    /// Signs what an answer was charged and what it is; `None` where there is no place for a key.
+    /// Signs what an answer was charged and what it is; `None` if there is no place for a key.
     ///
     /// # Errors
     /// When the key cannot be read or made, there is no such charge, or the ledger cannot be used.

@@ -48,7 +48,7 @@ impl Whisker {
         self.noise
     }
 
-    /// From the end of the noise to the farther end of the interval, where that is farther.
+    /// From the end of the noise to the farther end of the interval, if that is farther.
     pub fn beyond(&self) -> Option<(f64, f64)> {
         if self.whole.1 > self.noise.1 {
             Some((self.noise.1, self.whole.1))

@@ -292,7 +292,7 @@ pub fn find(store: &mut Store, name: &str) -> Result<Option<Account>, Error> {
         .transpose()
 }
 
-/// Whether a password is that of an account, if there is one. Takes as long where there is none.
+/// Whether a password is that of an account, if there is one. Takes as long if there is none.
 pub(crate) fn has_password(account: Option<&Account>, password: &str) -> bool {
     // The hash of a random password that nobody knows.
     const OF_NOBODY: &str =

@@ -161,7 +161,7 @@ pub(crate) async fn serve<F, Served>(
             accepted = listener.accept() => accepted,
             () = ending.wait() => break,
         };
-        // What has ended is let go of.
+        // What has ended is dropped.
         while connections.try_join_next().is_some() {}
         let (stream, address) = match accepted {
             Ok(accepted) => accepted,

@@ -60,7 +60,7 @@ impl Taken {
         }
     }
 
-    /// Forgets a stranger; `None` where it is none, or has lost its place.
+    /// Forgets a stranger; `None` if it is none, or has lost its place.
     fn remove_stranger(&mut self, from: Network, number: u64) -> Option<Arc<Notify>> {
         let theirs = self.strangers.get_mut(&from)?;
         let leave = theirs.remove(&number);

@@ -45,16 +45,16 @@ pub struct Request {
     pub by: String,
     /// When, in milliseconds since 1970.
     pub created: i64,
-    /// How much more; none where a curator gives a share without being asked.
+    /// How much more; none if a curator gives a share without being asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub epsilon: Option<Epsilon>,
     /// Why, in the analyst's own words.
     pub reason: String,
-    /// What came of it.
+    /// The result.
     pub state: State,
 }
 
-/// What came of a request.
+/// The result of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "is")]
 pub enum State {
@@ -230,7 +230,7 @@ pub fn approve(store: &mut Store, by: &str, number: u64) -> Result<Request, Erro
     })
 }
 
-/// Whether a curator may propose a catalog that answers this request, which waits; `false` where it does not
+/// Whether a curator may propose a catalog that answers this request, which waits; `false` if it does not
 /// wait any more.
 pub(crate) fn may_propose(
     administration: &mut Administration<'_>,

@@ -96,7 +96,7 @@ fn gives_more(
     account: &Account,
     share: &Rational,
 ) -> Result<bool, Error> {
-    // Where nobody has a share, everybody is held back by the budget alone.
+    // If nobody has a share, everybody is held back by the budget alone.
     let shared_out = !administration.rules().shares.is_empty();
     Ok(shared_out && *share > Held::of(administration, &account.name)?.share)
 }

@@ -304,7 +304,7 @@ fn one_curator_gives_shares_and_with_two_it_takes_both() {
     store.verify().unwrap();
 }
 
-/// Where nobody has a share, everybody may spend everything: the first share takes something away.
+/// If nobody has a share, everybody may spend everything: the first share takes something away.
 #[test]
 fn the_first_share_gives_nobody_more() {
     let folder = tempfile::tempdir().unwrap();

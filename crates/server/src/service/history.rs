@@ -49,9 +49,9 @@ pub(crate) struct Asked {
     pub(crate) time: i64,
     /// The SQL.
     pub(crate) sql: String,
-    /// The ε that it was asked with, where that is known.
+    /// The ε that it was asked with, if that is known.
     pub(crate) epsilon: Option<String>,
-    /// What this account paid for it; `None` where it had been released before.
+    /// What this account paid for it; `None` if it had been released before.
     pub(crate) cost: Option<String>,
     /// Whether there is an answer.
     pub(crate) answered: bool,

@@ -550,7 +550,7 @@ impl Service {
     }
 }
 
-/// What came of a question.
+/// The result of a question.
 struct Outcome {
     /// From when on the schedule counts; `None` for a question that waited in line and never began.
     begun: Option<Instant>,

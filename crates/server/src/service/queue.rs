@@ -72,7 +72,7 @@ struct State {
 struct Account {
     /// Turns that it has.
     has: usize,
-    /// The round of its next turn, where that is not over.
+    /// The round of its next turn, if that is not over.
     next: u64,
     line: VecDeque<Waiter>,
     /// How much of the line that is.
@@ -358,7 +358,7 @@ impl State {
         }
     }
 
-    /// Forgets accounts that new ones do not differ from. Where nobody waits, nobody is behind.
+    /// Forgets accounts that new ones do not differ from. If nobody waits, nobody is behind.
     fn forget(&mut self) {
         let (round, somebody_waits) = (self.round, self.waiting > 0);
         self.accounts.retain(|_, account| {

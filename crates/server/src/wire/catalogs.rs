@@ -39,7 +39,7 @@ impl Catalogs {
         }
     }
 
-    /// What they answer; `None` where they are not asked.
+    /// What they answer; `None` if they are not asked.
     pub(super) async fn query(&self, account: &str, sql: &str) -> Result<Option<Answer>, Failure> {
         let (sql, user) = (sql.to_owned(), account.to_owned());
         let ask = move |system: &System, stop: &Stop| {
@@ -49,7 +49,7 @@ impl Catalogs {
         self.in_turn(account, ask).await?.map_err(failed)
     }
 
-    /// The columns of what they answer; `None` where they are not asked.
+    /// The columns of what they answer; `None` if they are not asked.
     pub(super) async fn columns(
         &self,
         account: &str,

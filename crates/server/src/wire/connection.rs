@@ -47,7 +47,7 @@ impl Connection {
     }
 }
 
-/// What has to be known to cancel what a connection waits for: two numbers of 32 bits in protocol 3.0, and a
+/// What must be known to cancel what a connection waits for: two numbers of 32 bits in protocol 3.0, and a
 /// longer one in place of the second since 3.2. PostgreSQL counts processes in the first; here all bits are
 /// random.
 struct CancelKey([u8; 4], [u8; 32]);

@@ -5,7 +5,7 @@ use super::statement::{Statement, understand};
 use crate::failure::{Code, Failure};
 use std::sync::Arc;
 
-/// The most bytes of an answer that a cursor walks through: there has to be room for statements beside it.
+/// The most bytes of an answer that a cursor walks through: there must be room for statements beside it.
 const MOST_BYTES: usize = 8 << 20;
 
 /// A cursor: an answer, and a place in it.

@@ -45,7 +45,7 @@ impl<R: AsyncRead + Unpin> Inbox<R> {
         }
     }
 
-    /// The next message; `None` where the client has hung up, or does not go on with what it has begun.
+    /// The next message; `None` if the client has hung up, or does not go on with what it has begun.
     pub(super) async fn receive(
         &mut self,
         client: &impl ClientInfo,
@@ -107,7 +107,7 @@ impl<R: AsyncRead + Unpin> Inbox<R> {
         Ok(Some(message))
     }
 
-    /// Whether a message can be taken apart.
+    /// Whether a message can be parsed.
     fn check(&mut self, kind: u8, body: &[u8]) -> PgWireResult<()> {
         let well_formed = match kind {
             b'p' if std::mem::take(&mut self.names_mechanism) => names_mechanism(body),

@@ -23,7 +23,7 @@ const HANDSHAKE: u8 = 0x16;
 /// What a client says before it may ask for encryption: once for each kind, and then it has to decide.
 const MOST_WISHES: usize = 3;
 
-/// What came of it.
+/// The result.
 pub(super) enum Negotiated {
     /// A connection that nobody else reads.
     Encrypted(Box<TlsStream<Patient<TcpStream>>>),
@@ -38,7 +38,7 @@ pub(super) enum Wish {
     Tls,
     Gss,
     Cancel(CancelRequest),
-    /// Something that has to be encrypted.
+    /// Something that must be encrypted.
     Other,
 }
 
@@ -108,7 +108,7 @@ fn cancel(head: &[u8], rest: &[u8]) -> Option<CancelRequest> {
     }
 }
 
-/// Says, in the clear, that it has to be encrypted.
+/// Says, in the clear, that it must be encrypted.
 async fn refuse(stream: &mut TcpStream) -> io::Result<()> {
     let mut body = BytesMut::new();
     for (field, text) in [

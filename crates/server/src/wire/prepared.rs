@@ -55,8 +55,7 @@ impl Prepared {
     }
 
     fn bound(&self, literals: &[String]) -> Result<Statement, Failure> {
-        // Names in backticks are no part of PostgreSQL; what is quoted has to be clear where values are put
-        // in.
+        // Names in backticks are no part of PostgreSQL; what is quoted must be clear where values are put in.
         if !self.parameters.is_empty() && self.sql.contains('`') {
             return Err(Failure::new(
                 Code::Refused,

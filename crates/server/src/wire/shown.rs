@@ -55,7 +55,7 @@ pub(super) struct Shown {
     pub(super) notice: Option<String>,
 }
 
-/// What came of a statement, before it is written.
+/// The result of a statement, before it is written.
 pub(super) enum Outcome {
     Rows(Shown),
     /// Some rows of a table, by their places.

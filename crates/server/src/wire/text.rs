@@ -174,7 +174,7 @@ pub(super) fn statements(sql: &str) -> Vec<String> {
         .collect()
 }
 
-/// The largest number of a parameter; 0 where there is none.
+/// The largest number of a parameter; 0 if there is none.
 pub(super) fn parameters(sql: &str) -> usize {
     let numbers = pieces(sql).into_iter().filter_map(|piece| match piece {
         Piece::Parameter(number) => Some(number),
@@ -183,7 +183,7 @@ pub(super) fn parameters(sql: &str) -> usize {
     numbers.max().unwrap_or(0)
 }
 
-/// The SQL with literals in place of its parameters; `None` where one is missing, or it becomes longer than
+/// The SQL with literals in place of its parameters; `None` if one is missing, or it becomes longer than
 /// `most` bytes.
 pub(super) fn bound(sql: &str, literals: &[String], most: usize) -> Option<String> {
     let mut text = String::with_capacity(sql.len());

@@ -262,7 +262,7 @@ impl Browser<'_> {
         self.get("/alert/text")["error"] != "no such alert"
     }
 
-    /// That nothing is wider than the window, and that no table or figure has to be moved sideways where it
+    /// That nothing is wider than the window, and that no table or figure must be moved sideways where it
     /// could be laid out otherwise.
     pub(crate) fn fits(&self, name: &str) {
         let wide = self.run(

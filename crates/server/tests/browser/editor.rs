@@ -34,7 +34,7 @@ fn words_are_coloured_names_are_completed_and_a_column_is_inserted() {
     assert_eq!(browser.run(CHOICES), json!([]));
     browser.keys("t -- it''s' FROM peo");
     assert_eq!(browser.run(CHOICES), json!(["people"]));
-    // Where nothing was chosen, Enter begins a line.
+    // If nothing was chosen, Enter begins a line.
     browser.keys(ENTER);
     assert_eq!(browser.run(VALUE), "select score, 'select -- it''s' FROM peo\n");
     browser.keys(&format!("{BACKSPACE}p"));

@@ -126,7 +126,7 @@ fn more_budget_takes_a_reason_and_two_curators() {
     let browser = driver.browser();
     browser.open(&analysts(&running));
     sign_in(&browser, "ann");
-    // Where a question does not fit, the way is offered.
+    // If a question does not fit, the way is offered.
     ask(&browser, &running, "SELECT COUNT(*) AS n FROM people", "1.25");
     browser.see("of your share");
     browser.pictures("no-budget");

@@ -157,7 +157,7 @@ fn an_analyst_explores_prices_asks_and_runs_out() {
     browser.see("Receipt");
     assert_eq!(running.charges(), 1);
 
-    // A line, where there is an order.
+    // A line, if there is an order.
     browser.open(&analysts(&running));
     write(
         &browser,

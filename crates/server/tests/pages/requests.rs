@@ -47,7 +47,7 @@ fn a_page_files_a_request_and_two_curators_grant_it() {
             .status
     };
 
-    // Where a question does not fit, the page says where to ask; what cannot be taken stays in the form.
+    // If a question does not fit, the page says where to ask; what cannot be taken stays in the form.
     let refused = ann.post(
         "/ask",
         &[

@@ -34,7 +34,7 @@ struct Block {
     value: Vec<f64>,
     /// What staying above 0 is worth.
     at_zero: Vec<f64>,
-    /// What staying below the limit is worth; empty where there is none.
+    /// What staying below the limit is worth; empty if there is none.
     at_limit: Vec<f64>,
     limit: f64,
 }

@@ -231,7 +231,7 @@ pub fn influence(
 pub fn conflict(table: &Table, effort: &Effort) -> Result<Option<Conflict>, Error> {
     table.check()?;
     let impossible = |table: &Table| -> Result<Satisfiability, Error> {
-        // Where nothing bounds the people any more, nothing is proved impossible.
+        // If nothing bounds the people any more, nothing is proved impossible.
         let Ok(most_people) = table.most_people() else {
             return Ok(Satisfiability::Model);
         };

@@ -282,7 +282,7 @@ fn agrees_with_brute_force(attributes: &[Attribute], seed: u64, tables: usize, m
         let spoiled = number % 4 == 0;
         let mut table = made_up(&mut random, attributes, &people, spoiled);
         match table.most_people() {
-            // Where no count bounds the people, say how many there are.
+            // If no count bounds the people, say how many there are.
             Err(_) => table.people = Some(people.len() as u32),
             Ok(bound) if bound > most as u32 => continue,
             Ok(_) => {}

@@ -81,7 +81,7 @@ pub struct Records<'a> {
 }
 
 impl<'a> Records<'a> {
-    /// Of an input, from its beginning. A byte order mark is passed over.
+    /// Of an input, from its beginning. A byte order mark is skipped.
     ///
     /// # Errors
     /// When the input cannot be read, or no file can be read by the format ([`Format::is_usable`]).

@@ -1,7 +1,7 @@
 //! An answer as lines: over time, or over numbers that the query grouped by and put in order.
 //!
-//! Each column has a figure of its own, because a count and a mean share no scale. Where nothing was
-//! released, the line is broken and the page says what is missing.
+//! Each column has a figure of its own, because a count and a mean share no scale. If nothing was released,
+//! the line is broken and the page says what is missing.
 
 use super::result::{ends, includes_cut, is_number, range_of};
 use chrono::{DateTime, NaiveDate, NaiveDateTime};

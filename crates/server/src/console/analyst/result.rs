@@ -84,7 +84,7 @@ pub(super) fn is_number(kind: CellKind) -> bool {
     matches!(kind, CellKind::Int | CellKind::Float)
 }
 
-/// What the bars of a column share; `None` where it is no measurement or no number.
+/// What the bars of a column share; `None` if it is no measurement or no number.
 fn bars_scale(answer: &Answer, shown: &[Vec<Cell>], place: usize) -> Option<(f64, f64)> {
     let column = &answer.columns[place];
     if !is_number(column.kind) || column.is_label() {

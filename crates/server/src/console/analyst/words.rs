@@ -13,7 +13,7 @@ const MOST: usize = 4000;
 /// Words of a refusal that are looked for.
 const MOST_WORDS: usize = 16;
 
-/// The question with the words marked that caused its refusal; `None` where they are not known.
+/// The question with the words marked that caused its refusal; `None` if they are not known.
 pub(super) fn marked(sql: &str, failure: &Failure) -> Option<Markup> {
     // Before anything is looked for: a refusal repeats words of the question, and each is looked for in all
     // of it.

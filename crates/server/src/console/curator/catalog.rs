@@ -80,7 +80,7 @@ pub(super) async fn propose(
 /// A text that a curator sent, beside what it would change.
 struct Sent {
     text: String,
-    /// Empty where none was taken over yet.
+    /// Empty if none was taken over yet.
     in_force: String,
     /// What it loosens, where it is a catalog at all.
     loosens: Result<Vec<String>, Failure>,

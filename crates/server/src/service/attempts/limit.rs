@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::time::{Duration, Instant};
 
-/// Keys that a limit holds; where there are more, newcomers share one.
+/// Keys that a limit holds; if there are more, newcomers share one.
 const MOST_KEYS: usize = 16 << 10;
 /// How often keys that mean nothing any more are forgotten.
 const BETWEEN_PRUNING: Duration = Duration::from_secs(10);

@@ -2,8 +2,8 @@
 //! can send as many as they like. So checks are limited in rate and wait in a fair queue.
 //!
 //! *Rates.* A network may try 60 times a minute, a name may be tried 60 times a minute, and one name from one
-//! network ten times. Where an account signed in before, it is *familiar*: there only the last of these
-//! limits counts, so strangers elsewhere use up nothing of it.
+//! network ten times. If an account signed in before, it is *familiar*: there only the last of these limits
+//! counts, so strangers elsewhere use up nothing of it.
 //!
 //! *Queue.* Two checks run at once, and 32 wait. Waiting attempts are ordered in rounds: an attempt is one
 //! round behind all others of its network or for its name. So a flood from few networks, or at few names, is
@@ -257,7 +257,7 @@ impl Queue {
         last.map_or(self.round, |last| self.round.max(last + 1))
     }
 
-    /// Takes a place. Where there is none, the last of a later round is put out.
+    /// Takes a place. If there is none, the last of a later round is put out.
     fn enter(&mut self, new: Waiting) -> Result<(), Duration> {
         if self.waiting.len() >= MOST_WAITING {
             let last = (0..self.waiting.len()).max_by_key(|place| self.order(*place));

@@ -56,7 +56,7 @@ pub(super) fn parse_ident(text: &str) -> Option<Vec<String>> {
     }
 }
 
-/// A name as it has to be written in SQL.
+/// A name as it must be written in SQL.
 pub(super) fn quote_ident(name: &str) -> String {
     let plain = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
         && name

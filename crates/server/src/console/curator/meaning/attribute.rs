@@ -28,7 +28,7 @@ enum Asked<'a> {
 
 impl Attribute {
     /// An attribute of the dummy's people, from the first private table with a column for it: a yes or no,
-    /// else one of a few values, else a number. Where no table has one, it is invented as well.
+    /// else one of a few values, else a number. If no table has one, it is invented as well.
     pub(super) fn of_dummy<'a>(catalog: &Catalog, rows: impl Fn(&str) -> Option<&'a RecordBatch>) -> Self {
         for kind in [Kind::Bool, Kind::Text, Kind::Int, Kind::Float] {
             for (table_name, table) in &catalog.tables {

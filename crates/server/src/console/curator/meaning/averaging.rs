@@ -126,7 +126,7 @@ impl Averaged {
     }
 }
 
-/// How far the average is off at the end; `None` where nothing was answered.
+/// How far the average is off at the end; `None` if nothing was answered.
 fn last_error(courses: &[Course], truth: u64) -> Option<f64> {
     let errors = mean_errors(courses, truth as f64);
     errors.last().copied().filter(|error| error.is_finite())

@@ -30,7 +30,7 @@ pub(super) const KEYWORDS: &str = include_str!("../data/keywords.txt");
 /// What `pg_settings` shows: name, value, type, category, description.
 pub(super) const SETTINGS: &str = include_str!("../data/settings.txt");
 
-/// Whether a word has to be quoted to be a name.
+/// Whether a word must be quoted to be a name.
 pub(super) fn is_reserved(word: &str) -> bool {
     static RESERVED: OnceLock<BTreeSet<&'static str>> = OnceLock::new();
     let reserved = RESERVED.get_or_init(|| {

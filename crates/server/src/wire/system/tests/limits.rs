@@ -125,7 +125,7 @@ fn work_inside_functions_is_counted() {
     }
 }
 
-/// Where the parser cannot tell what a parenthesis begins, it reads all that is inside again.
+/// If the parser cannot tell what a parenthesis begins, it reads all that is inside again.
 #[test]
 fn nesting_does_not_double_the_time_of_reading() {
     for (open, inside, close) in [
