@@ -29,7 +29,7 @@ use exact::Rational;
 use noise::DiscreteLaplace;
 use std::convert::Infallible;
 
-/// What came back.
+/// What was answered.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Reply {
     /// A number with noise that was drawn for this question.
@@ -323,7 +323,7 @@ mod tests {
         }
     }
 
-    /// Answers each text once, for nothing again, and this many texts in all.
+    /// Answers each text once, repeats it for free, and answers this many texts in all.
     struct Ledger {
         answers: BTreeMap<String, f64>,
         left: usize,

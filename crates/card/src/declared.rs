@@ -108,7 +108,7 @@ pub(crate) struct ColumnLine {
     pub(crate) declared_groups: Option<usize>,
 }
 
-/// One thing that the catalog says, and what stands behind it.
+/// One statement of the catalog, and what backs it.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Statement {
     pub(crate) says: String,

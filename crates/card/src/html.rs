@@ -224,7 +224,7 @@ fn table(headings: &[&str], rows: impl Iterator<Item = Vec<String>>) -> Markup {
     table_of("card-wide", headings, rows)
 }
 
-/// A table whose last column holds sentences, which stay readable where there is little room.
+/// A table whose last column holds sentences, which stay readable in little room.
 fn prose(headings: &[&str], rows: impl Iterator<Item = Vec<String>>) -> Markup {
     table_of("card-wide card-prose", headings, rows)
 }
@@ -240,7 +240,7 @@ fn table_of(class: &str, headings: &[&str], rows: impl Iterator<Item = Vec<Strin
     }
 }
 
-/// Of a page that holds nothing but a card.
+/// The style of a page that holds only a card.
 const PAGE_STYLE: &str = "\
 :root { color-scheme: light dark; }
 body { margin: 0; font: 16px/1.5 system-ui, sans-serif; }
@@ -248,7 +248,7 @@ main { max-width: 62rem; margin: 0 auto; padding: 1.5rem; }
 @media print { main { max-width: none; } }
 ";
 
-/// Of the card alone, wherever it stands: it says nothing about what is around it.
+/// The style of the card alone, on any page: it does not affect anything around it.
 pub(crate) const STYLE: &str = "\
 .card h1 { font-size: 1.7rem; line-height: 1.2; }
 .card h2 { font-size: 1.2rem; margin-top: 2.2rem; border-bottom: 1px solid; padding-bottom: .2rem; }

@@ -28,7 +28,7 @@ fn object(text: &str) -> Value {
     serde_json::from_str(&stdout(&output)).expect("one object")
 }
 
-/// Runs on a file with this text; the file's own name is left out of what comes back.
+/// Runs on a file with this text; the file's own name is left out of the output.
 fn on_file(command: &str, text: &str) -> (Option<i32>, String) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("table.toml");

@@ -32,7 +32,7 @@ fn json(directory: &Path, words: &str) -> Value {
     serde_json::from_str(&succeeds(directory, words)).expect("JSON")
 }
 
-/// What stands on standard error of what is refused; there is a hint in it.
+/// The standard error of a refused command; it holds a hint.
 #[track_caller]
 fn refused(directory: &Path, words: &str) -> String {
     refused_with(directory, words, 2)
@@ -108,7 +108,7 @@ fn a_language_model_is_trained_charged_measured_and_heard() {
     );
     assert!(!again.trim().is_empty());
 
-    // A model is not written over without a word.
+    // A model is not overwritten without a word.
     let errors = refused(here, &words);
     assert!(
         errors.contains("there is a file already where the model goes"),
@@ -130,7 +130,7 @@ fn a_language_model_is_trained_charged_measured_and_heard() {
         "{message}"
     );
     assert_eq!(error["cost"], "ε = 3 and δ = 0.000001");
-    // What is said to fit does, and the budget is shown with both.
+    // The suggested ε does fit, and the budget is shown with both.
     let fits = error["fits_epsilon"].as_str().expect("some ε");
     assert!(
         error["hint"]
@@ -161,7 +161,7 @@ fn a_language_model_is_trained_charged_measured_and_heard() {
     );
 }
 
-/// What no ε would make fit is said to be for want of δ.
+/// If no ε would fit, the message says that δ is missing.
 #[test]
 fn a_budget_without_delta_says_so() {
     let directory = tempfile::tempdir().unwrap();
@@ -177,7 +177,7 @@ fn a_budget_without_delta_says_so() {
     assert!(error("hint").contains("--budget-delta"), "{reported}");
 }
 
-/// A file that is not there is asked for again, and nothing is said of disks.
+/// A missing file is asked for again, and the message does not speak of disks.
 #[test]
 fn a_model_or_checkpoint_that_is_not_there_is_named() {
     let directory = tempfile::tempdir().unwrap();
@@ -291,7 +291,7 @@ fn a_killed_run_goes_on_without_a_second_charge() {
     }
     // Its steps are paid for, so a new run does not take its place.
     assert!(refused(here, &words).contains("already exists"));
-    // A run goes on where it was charged: no ledger, and one that knows no such charge, are refused.
+    // A run goes on where it was charged: a missing ledger, and one that knows no such charge, are refused.
     succeeds(
         here,
         // The name that the option had before.

@@ -117,7 +117,7 @@ impl Cluster {
         let cut = Cut {
             // With one task there would be nothing to send.
             tasks: workers.max(2),
-            // One part would be taken for partitioned by anything.
+            // One part would count as partitioned by anything.
             threads: threads.max(2),
             codec: &codec,
             #[cfg(test)]

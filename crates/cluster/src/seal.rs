@@ -1,4 +1,4 @@
-//! A stream that breaks off is not taken for one that ended.
+//! Makes sure that a stream that breaks off does not look like one that ended.
 //!
 //! The exchange ends a stream without an error when the task behind it panics, on either end. Missing rows
 //! would look like rows that never existed. So a worker ends itself at a panic

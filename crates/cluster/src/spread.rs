@@ -321,8 +321,8 @@ fn over_one(plan: &Plan, child: &Plan, cut: &Cut<'_>) -> Result<Part, NotSpread>
         let all = all_parts(child, cut)?;
         return Ok(Part::Whole(over(plan, vec![all])?));
     }
-    // A sort of all rows asks for no distribution where it reads one part; here that would be one part of
-    // each worker.
+    // A sort of all rows asks for no distribution if it reads one part; here that would be one part of each
+    // worker.
     let sorts_all = plan
         .downcast_ref::<SortExec>()
         .is_some_and(|sort| !sort.preserve_partitioning());
@@ -370,7 +370,7 @@ fn shipped(plan: &Plan, cut: &Cut<'_>) -> Result<Plan, NotSpread> {
 pub(crate) fn is_partitioned(plan: &Plan, child: &Plan) -> bool {
     match (required(plan, 0), child.output_partitioning()) {
         (Some(Distribution::UnspecifiedDistribution), _) => true,
-        // With more than one part, because one part is taken for partitioned by anything.
+        // With more than one part, because one part counts as partitioned by anything.
         (Some(required), Partitioning::Hash(keys, _)) => {
             let apart = Partitioning::Hash(keys.clone(), 2);
             let equivalent = child.properties().equivalence_properties();

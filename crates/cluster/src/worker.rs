@@ -244,7 +244,7 @@ impl Admission {
 
     fn files(&self, scan: &FileScanConfig) -> Result<()> {
         let files = scan.file_groups.iter().flat_map(|group| group.files());
-        // Of a file that is read in several parts, one says all.
+        // If a file is read in several parts, one part says all.
         let files: BTreeMap<&ObjectPath, &ObjectMeta> = files
             .map(|file| (&file.object_meta.location, &file.object_meta))
             .collect();

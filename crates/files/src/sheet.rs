@@ -87,8 +87,8 @@ impl Sheet {
     pub fn column(&self, name: &str) -> Result<usize, Mistake> {
         let wanted = name.trim().as_bytes();
         let mut places = (0..self.columns.len()).filter(|place| self.columns[*place] == wanted);
-        // The names that are there are not listed: in a file without a first line of names they would be
-        // somebody's answers.
+        // The existing names are not listed: in a file without a first line of names they would be somebody's
+        // answers.
         let Some(place) = places.next() else {
             return Err(Mistake::new(
                 format!("`{}` has no column `{name}`", self.name),

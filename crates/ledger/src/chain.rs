@@ -41,7 +41,7 @@ pub(crate) enum RecordKind {
     Opened,
     /// Something was admitted, and may run.
     Charge,
-    /// What came out of an earlier charge.
+    /// The result of an earlier charge.
     Answer,
     /// Other rules from here on.
     Rules,

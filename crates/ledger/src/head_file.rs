@@ -72,7 +72,7 @@ impl HeadFile {
         written.map_err(|error| self.failed(&error))
     }
 
-    /// Keeps the first one; nothing is charged where it must be kept and cannot be.
+    /// Keeps the first one. If it must be kept and cannot be, nothing is charged.
     pub(crate) fn begin(&self, head: Head) -> Result<(), Error> {
         let written = self.write(&Kept { head, wrong: None });
         if self.needed { written } else { Ok(()) }

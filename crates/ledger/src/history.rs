@@ -35,7 +35,7 @@ pub struct Entry {
     pub answered: bool,
 }
 
-/// An answer that was given before, and can be given again for nothing.
+/// An answer that was given before, and can be given again for free.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredAnswer {
     /// The number of the entry that keeps it.
@@ -67,8 +67,8 @@ pub(crate) struct Current {
     pub(crate) tally: Tally,
 }
 
-/// The sums after the last entry, with the filter of this analyst ready. They are read where they were kept;
-/// where these do not belong to the chain, they are counted anew.
+/// The sums after the last entry, with the filter of this analyst ready. They are read where they were kept.
+/// If these do not belong to the chain, they are counted anew.
 pub(crate) fn load(backend: &mut dyn Backend, last: &Record, analyst: &str) -> Result<Current, Error> {
     if let Err(error) = last.check_itself() {
         // If the last entry is wrong, an earlier one may be too: the first is named.
@@ -77,7 +77,7 @@ pub(crate) fn load(backend: &mut dyn Backend, last: &Record, analyst: &str) -> R
     }
     let head = last.head();
     let kept = backend.snapshot()?;
-    // Sums about an entry that is not there: what came after the last entry was cut off.
+    // Sums about an entry that is not there: entries after the last one were removed.
     if let Some(kept) = kept.as_ref().filter(|kept| kept.number > head.number) {
         return Err(Error::Rewound { number: kept.number });
     }

@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 const REQUESTS: &str = "request";
 const DAY: i64 = 24 * 60 * 60 * 1000;
 
-/// What an account may spend, apart from the budget and its share. They keep accidents small; the budget is
-/// what holds.
+/// What an account may spend, apart from the budget and its share. They keep accidents small; the budget
+/// gives the guarantee.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Caps {

@@ -50,7 +50,7 @@ impl<'a> Session<'a> {
         self
     }
 
-    /// Charges this request once: where it was charged before and its answer was lost, it is refused.
+    /// Charges this request once: if it was charged before and its answer was lost, it is refused.
     #[must_use]
     pub fn once(mut self, once: Option<&Once>) -> Self {
         self.conditions.once = once.cloned();

@@ -357,7 +357,7 @@ fn a_forged_charge_beyond_the_budget_is_noticed(fresh: &Fresh) {
         Err(Error::Broken { number: 8, what }) => assert!(what.contains("beyond the budget"), "{what}"),
         other => panic!("{other:?}"),
     }
-    // Nothing is charged any more; and where nobody keeps that in mind, it counts all the same.
+    // Nothing is charged any more. A process that does not remember that finds it all the same.
     if fresh.place().head_file().is_some() {
         let refusal = Store::open(fresh.place(), &rules()).unwrap_err();
         assert!(matches!(refusal, Error::Broken { number: 8, .. }), "{refusal}");

@@ -35,7 +35,7 @@ enum Detail {
 }
 
 impl Row {
-    /// A claim, what it predicts, what came out, and whether that agrees.
+    /// A claim, what it predicts, what was measured, and whether they agree.
     pub fn new(
         id: impl Into<String>,
         claim: impl Into<String>,

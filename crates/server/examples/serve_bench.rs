@@ -114,9 +114,9 @@ async fn account(dataset: &Dataset, name: String) -> String {
         .unwrap()
 }
 
-/// How long a lone analyst's questions take, one after the other, while others have many under way: through
-/// the service that all entrances share, since fewer connections are open at once than questions here. Its
-/// own time, in milliseconds, is that of a question alone.
+/// How long a lone analyst's queries take, one after the other, while others have many under way. They go
+/// through the service that all entrances share, since fewer connections are open at once than queries here.
+/// Its own time, in milliseconds, is that of a query alone.
 async fn beside_a_crowd(lasts: Duration, own: f64) -> serde_json::Value {
     let folder = tempfile::tempdir().unwrap();
     // As `deniable serve` does: questions run on threads of their own.
@@ -394,8 +394,8 @@ async fn ask(connection: &mut Connection, token: &str, body: &str) {
     assert!(reply.starts_with("HTTP/1.1 200"), "{reply}");
 }
 
-/// Somebody types a question on a page, and the page asks for its price after each letter: all of these
-/// times, and those of texts that are questions already.
+/// Types a query on a page, which asks for its price after each letter. Returns all of these times, and those
+/// of texts that are queries already.
 ///
 /// The page waits a moment and leaves letters out that follow each other at once; here each one is asked for,
 /// one after the other.

@@ -174,8 +174,8 @@ impl Failure {
         )
     }
 
-    /// A task that ended by a panic, whose words may quote data: its place in the code was reported where it
-    /// happened, and its words are nowhere.
+    /// A task that ended by a panic, whose words may quote data. Its place in the code was reported where it
+    /// happened, and its words are kept nowhere.
     pub(crate) fn defect(what: &str) -> Self {
         Self::incident(
             what,

@@ -19,7 +19,7 @@ use tokio::task::JoinHandle;
 
 /// How long entries are collected before they are written.
 const COLLECTS: Duration = Duration::from_millis(200);
-/// Of an account, of all strangers together and of incidents one entry is written this often at most.
+/// How often at most one entry is written for an account, for all strangers together, and for incidents.
 const BETWEEN: Duration = Duration::from_secs(60);
 /// After the ledger could not be written it is tried again this often.
 const BETWEEN_TRIES: Duration = Duration::from_secs(5);
@@ -103,7 +103,7 @@ async fn write(dataset: Dataset, mut receiver: Receiver<Item>, dropped: Arc<Atom
     loop {
         let pause = match failing {
             true => Some(BETWEEN_TRIES),
-            // What waits is written in time also where nothing else happens.
+            // Waiting events are written in time, also if nothing else happens.
             false => waiting.next_due(Instant::now()),
         };
         let first = match pause {
@@ -167,7 +167,7 @@ enum By {
 /// What is still to be written.
 #[derive(Default)]
 struct Waiting {
-    /// Of the server itself, which nobody else makes happen.
+    /// Events of the server itself, which nobody else causes.
     own: Vec<LogEntry>,
     of: BTreeMap<By, Sums>,
     documents: Vec<Document>,

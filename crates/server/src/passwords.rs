@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::sync::LazyLock;
 use toml::{Table, Value};
 
-/// What stands in the place of a password.
+/// The text shown in place of a password.
 const HIDDEN: &str = "…";
 
 /// The address of a database: a text of TOML that begins like one, or words without blanks elsewhere, as in a
@@ -157,7 +157,7 @@ mod tests {
             // A file by such a name, and values of a column, are no addresses.
             "source = \"POSTGRES://u:one@x.csv\"",
             "values = [\"postgres://u:one@h/d\"]",
-            // What lies between two quotes of different texts would be taken for a password.
+            // Text between two quotes of different texts would look like a password.
             "values = ['\"postgres://h:', 'a', 'b', 'q@\"']",
             "values = [\"x'postgres://h:\", \"a\", \"q@'\"]",
             // The password would be seen.

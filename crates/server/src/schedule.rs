@@ -44,8 +44,8 @@ impl Schedule {
         slot
     }
 
-    /// The moment after a question began, at or after `measured`, at which a question that has read its data
-    /// by then goes on.
+    /// The moment after a query began, at or after `measured`, at which a query that has read its data by
+    /// then goes on.
     pub fn slot_to_save(&self, measured: Duration) -> Duration {
         let Some(unit) = self.unit else {
             return measured;

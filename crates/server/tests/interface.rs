@@ -383,7 +383,7 @@ fn nothing_leaves_or_is_seen_before_its_moment() {
     std::thread::scope(|scope| {
         let since = std::time::Instant::now();
         let asked = scope.spawn(|| running.query(&ann, COUNT, &[]));
-        // That an answer is saved shows in what the next who asks would pay.
+        // A saved answer shows in the price for the next account that asks.
         let mut free = false;
         while !free && !asked.is_finished() {
             let (_, explained) = running.curl(Some(&ann), "/v1/explain", &explain);

@@ -31,7 +31,7 @@ fn with(settings: Settings) -> Running {
     Running::with(settings, &people(&[]), &common::catalog())
 }
 
-/// Before, answers of one analyst's 36 questions came at 2, 4, 8, … 64 seconds, and another's single question
+/// Before, answers of one analyst's 36 queries came at 2, 4, 8, … 64 seconds, and another's single query
 /// after all of them.
 #[test]
 fn one_analysts_backlog_is_answered_soon_and_anothers_question_sooner() {
@@ -57,7 +57,7 @@ fn one_analysts_backlog_is_answered_soon_and_anothers_question_sooner() {
         }
         (start.elapsed(), of_bob)
     });
-    // Seconds where it was minutes, on a slow machine too.
+    // This takes seconds and took minutes before, on a slow machine too.
     assert!(of_ann < Duration::from_secs(40), "{of_ann:?}");
     assert!(of_bob < Duration::from_secs(20), "{of_bob:?}");
     assert_eq!(running.charges(), BACKLOG + 1);

@@ -90,8 +90,8 @@ fn strangers_everywhere_do_not_keep_people_out_of_where_they_signed_in_before() 
     });
 }
 
-/// Ten a minute for one name at one place, and what somebody does there is nothing to the person elsewhere. A
-/// name that there is not is treated alike.
+/// Ten a minute for one name at one place. Attempts there do not affect the person elsewhere. An unknown name
+/// is treated alike.
 #[test]
 fn guesses_at_one_place_are_few_and_leave_the_account_alone_elsewhere() {
     let running = Running::start();

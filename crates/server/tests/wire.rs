@@ -277,7 +277,7 @@ fn only_who_has_a_good_token_gets_in_and_only_encrypted() {
     let same = |said: &str, name: &str| said.lines().last().unwrap_or_default().replace(name, "X");
     assert_eq!(same(&wrong, "ann"), same(&unknown, "eve"), "{wrong} {unknown}");
 
-    // In the clear nobody gets in, and it is said why.
+    // Nobody gets in without encryption, and the refusal says why.
     let plain = at("ann", "").replace("sslmode=verify-full", "sslmode=disable");
     let (entered, said) = enters(&plain, &ann);
     assert!(

@@ -153,7 +153,7 @@ impl SmallModels {
     ) -> Result<bool, Error> {
         let parameters = Parameters::poisson("line", BATCH.min(size), size, 1.0, steps, delta.clone())?;
         let plan = parameters.for_target(epsilon)?;
-        // The text is synthetic: there is nobody whose budget a ledger would have to remember.
+        // The text is synthetic: it is about nobody whose budget a ledger would have to remember.
         let ledger = MemoryLedger::new(Budget::new(plan.guarantee().promise().clone(), plan.unit()));
         let mut account = Account::open(ledger)?;
         let task = Task {

@@ -74,7 +74,7 @@ pub struct Origin {
     pub source: Source,
     /// The ledger of a text, which has no catalog to name one.
     pub ledger: Option<PathBuf>,
-    /// The budget of that ledger, ε and δ; `None` for its own, or [`BUDGET`] where it is new.
+    /// The budget of that ledger, ε and δ; `None` for its own, or [`BUDGET`] if it is new.
     pub budget: Option<(String, String)>,
     /// The person who trains, as the ledger calls them.
     pub analyst: String,
@@ -141,7 +141,7 @@ impl Source {
         }
     }
 
-    /// Whose privacy, where no catalog says it.
+    /// Whose privacy, if no catalog says it.
     pub fn unit(&self, dataset: Option<&Dataset>) -> PrivacyUnit {
         match (dataset, self) {
             (Some(dataset), _) => dataset.catalog().unit.clone(),

@@ -175,7 +175,7 @@ impl Session {
         self
     }
 
-    /// A resumed run writes its model elsewhere; over a file that is there only where that is allowed.
+    /// A resumed run writes its model elsewhere; it overwrites an existing file only if that is allowed.
     ///
     /// # Errors
     /// When there is a file.
@@ -249,7 +249,7 @@ impl Session {
         }
     }
 
-    /// Nothing is written over what is read or charged, and nothing private is taken for public.
+    /// Nothing overwrites a file that is read or charged, and nothing private counts as public.
     fn check_places(&self, dataset: Option<&Dataset>) -> Result<(), Error> {
         let (origin, names) = (&self.origin, &self.names);
         let validation = origin.validation.as_deref().map(|path| (names.validation, path));
@@ -302,7 +302,7 @@ impl Session {
         D::Buffer: Sync,
     {
         let origin = &self.origin;
-        // The plan uses it only where it is public: see `Privacy::plan`.
+        // The plan uses it only if it is public: see `Privacy::plan`.
         let count = data.public_count();
         let start = match &self.begun {
             Begun::New {

@@ -100,8 +100,8 @@ impl Privacy {
     }
 
     /// The plan: everything about it is public. `found` is the number of units in the data, which is used
-    /// only where that is no secret; `known` is a number that everybody knows anyway. `several` says that
-    /// units may have more than one example.
+    /// only if that is no secret. `known` is a number that everybody knows anyway. `several` says that units
+    /// may have more than one example.
     ///
     /// # Errors
     /// When the size is not known, or the plan cannot be made.

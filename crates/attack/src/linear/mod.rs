@@ -121,8 +121,8 @@ pub fn estimate(queries: &Queries, answers: &[f64], method: Method) -> Result<Ve
     }
 }
 
-/// Estimates rounded to bits. What is exactly between is taken for 1 or 0 by place, so that knowing nothing
-/// is right half of the time.
+/// Estimates rounded to bits. An estimate exactly between becomes 1 or 0 by its place, so that knowing
+/// nothing is right half of the time.
 pub fn rounded(estimates: &[f64]) -> Vec<bool> {
     estimates
         .iter()

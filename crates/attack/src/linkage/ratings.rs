@@ -149,7 +149,7 @@ pub struct Reviewer {
 /// What matching found: for each reviewer the best record, if any was near.
 #[derive(Clone, Debug)]
 pub struct Matched {
-    /// In the order of the reviewers; fewer where somebody stopped it.
+    /// In the order of the reviewers; fewer if somebody stopped it.
     pub candidates: Vec<Option<Candidate>>,
     /// Whether somebody did.
     pub stopped: bool,

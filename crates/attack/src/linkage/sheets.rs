@@ -22,7 +22,7 @@ pub fn each_once(columns: &[String]) -> Result<Vec<String>, Mistake> {
     Ok(names)
 }
 
-/// These columns of a file, coded; all where none is named.
+/// These columns of a file, coded; all if none is named.
 ///
 /// # Errors
 /// When one is not there, or there are no rows.
@@ -82,7 +82,7 @@ pub struct TwoTables {
     pub rows: [usize; 2],
     /// Who each row is, where the truth is known.
     pub people: Option<Vec<u32>>,
-    /// The names of the second table, where they were asked for.
+    /// The names of the second table, if they were asked for.
     pub names: Vec<Vec<u8>>,
 }
 

@@ -49,7 +49,7 @@ impl Ranking {
 pub struct Summary {
     /// How many secrets.
     pub secrets: usize,
-    /// On average; 1.44 bits where nothing was remembered and there are many candidates.
+    /// On average; 1.44 bits if nothing was remembered and there are many candidates.
     pub mean: f64,
     /// Smallest, lower quartile, median, upper quartile, largest.
     pub quantiles: [f64; 5],

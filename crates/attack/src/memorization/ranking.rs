@@ -223,8 +223,8 @@ impl Ranking {
             .collect()
     }
 
-    /// Of the likeliest `most`, how many share at least this many digits with the secret, place by place:
-    /// neighbours that help who tries.
+    /// How many of the likeliest `most` share at least this many digits with the secret, place by place:
+    /// neighbours that help an attacker.
     pub fn neighbours(&self, most: usize, secret: &str, shared: usize) -> usize {
         let same = |name: &str| {
             name.bytes()

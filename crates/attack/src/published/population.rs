@@ -13,7 +13,7 @@ const MOST_KINDS: usize = 1 << 18;
 type Kind = Vec<(i64, i64)>;
 
 impl Table {
-    /// How many different records the rules allow, or an upper bound on it where they are too many to look
+    /// How many different records the rules allow, or an upper bound on it if they are too many to look
     /// through.
     pub fn possible_records(&self) -> f64 {
         let size = |kind: &Kind| -> f64 { kind.iter().map(|(low, high)| (high - low + 1) as f64).product() };

@@ -94,7 +94,7 @@ impl Drawing<'_> {
     }
 }
 
-/// Refuses a place where no figure can be put, before anything is computed for it.
+/// Refuses a path where no figure can be written, before anything is computed for it.
 pub(crate) fn check(path: Option<&Path>) -> Result<(), CliError> {
     let Some(path) = path else { return Ok(()) };
     if !path

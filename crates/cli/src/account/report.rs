@@ -48,7 +48,7 @@ pub(super) fn findings(text: String, json: Value, figure: Option<Figure>) -> Fin
 }
 
 impl Report {
-    /// Asks every accountant; an error where none has an answer.
+    /// Asks every accountant; an error if none has an answer.
     pub(super) fn new(
         words: String,
         event: Event,

@@ -168,7 +168,7 @@ fn a_program_gets_decimals() {
     assert_eq!(reported["analysts"][1]["typical_queries"]["count"], 0);
 }
 
-/// Sums may be above the budget, and it is said which number is not.
+/// Sums may be above the budget, and the report says which number is not.
 #[test]
 fn what_is_enforced_is_told_from_other_ways_of_counting() {
     let mut spent = spent();

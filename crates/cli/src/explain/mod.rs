@@ -66,8 +66,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
         }
     };
     let explanation = dataset.explain(&ask, arguments.group_size).map_err(unanswered)?;
-    // A ledger that cannot be read is no reason not to explain. One that no question is answered from is
-    // reported as a question would be.
+    // An unreadable ledger is no reason not to explain. A ledger from which no query would be answered is
+    // reported as a query would report it.
     let left = dataset.forecast(&ask).map_err(unanswered);
     let refused = left
         .as_ref()

@@ -200,7 +200,7 @@ mod tests {
             let offered: Vec<String> = offered.into_iter().map(str::to_owned).collect();
             assert_eq!(words().complete(line, line.len()), (start, offered), "{line}");
         }
-        // What stands behind the cursor is another matter.
+        // Text behind the cursor is another matter.
         assert_eq!(words().complete("SELECT re, cost FROM people", 9).1, ["region"]);
         assert_eq!(
             words().complete("é", 1),

@@ -10,7 +10,7 @@ use std::io;
 /// How a line break inside a question of the history is shown.
 const BREAK: char = '⏎';
 
-/// A terminal, or what stands for it in a test.
+/// A terminal, or its stand-in in a test.
 pub(super) trait Terminal {
     /// A line begins: keys are to come one by one.
     fn begin(&mut self) -> io::Result<()>;
@@ -173,8 +173,8 @@ impl<'h> Typed<'h> {
         self.cursor = self.text.len();
     }
 
-    /// Writes what all that may stand here have in common; what there is to choose from where that is no more
-    /// than was typed.
+    /// Writes the beginning that all possible words here have in common. If that is no more than was typed,
+    /// it lists the words to choose from.
     fn complete(&mut self, words: &Words) -> Vec<String> {
         let before: String = self.text[..self.cursor].iter().collect();
         let (start, offered) = words.complete(&before, before.len());

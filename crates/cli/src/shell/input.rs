@@ -31,7 +31,7 @@ pub(super) struct Person<T> {
     warned: bool,
 }
 
-/// What came.
+/// What was read.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Next {
     /// A command, or a whole question.
@@ -189,7 +189,7 @@ fn means_yes(said: &str) -> bool {
     matches!(said.trim().to_lowercase().as_str(), "y" | "yes")
 }
 
-/// Lines until they make a whole one. What stands before the end of the pipe is whole.
+/// Lines until they make a whole one. Text before the end of the pipe is whole.
 fn from_pipe(pipe: &mut impl BufRead) -> Result<Next, CliError> {
     let mut text = String::new();
     loop {

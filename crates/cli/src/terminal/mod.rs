@@ -144,7 +144,7 @@ pub(crate) fn fail<T>(what: impl Into<String>, hint: impl Into<String>) -> Resul
 }
 
 /// Ends `main`: says what went wrong, if anything did, and turns it into the exit code. People read it on
-/// standard error; a program that asked for JSON finds one object where it looks for the result.
+/// standard error. A program that asked for JSON finds one object where it looks for the result.
 pub(crate) fn exit(outcome: Result<(), CliError>, as_json: bool) -> u8 {
     match outcome {
         Ok(()) => 0,
@@ -202,7 +202,7 @@ fn print_to(mut output: impl Write, bytes: &[u8]) -> Result<(), CliError> {
     }
 }
 
-/// Columns that a person sees of standard output; where nobody looks, enough for most lines.
+/// Columns of standard output that a person sees; if nobody looks, enough for most lines.
 pub(crate) fn width() -> usize {
     const NOBODY: usize = 160;
     let size = terminal_size::terminal_size_of(std::io::stdout());
@@ -224,7 +224,7 @@ impl Progress {
         Self::shown(template, label.into(), Some(steps), hidden)
     }
 
-    /// A clock beside what is being done, where nothing can be counted.
+    /// A clock beside the current step, if nothing can be counted.
     pub(crate) fn waiting(label: impl Into<String>, hidden: bool) -> Self {
         Self::shown("{spinner} {msg} {elapsed}", label.into(), None, hidden)
     }

@@ -28,7 +28,7 @@ pub(super) struct Shown {
     pub(super) quiet: bool,
 }
 
-/// Runs a session to its end, or until Ctrl-C, and reports what came of it.
+/// Runs a session to its end, or until Ctrl-C, and reports the result.
 pub(super) fn run(session: Session, shown: Shown) -> Result<(), CliError> {
     let session = session.with_names(NAMES);
     let mut watcher = Watcher::new(shown);

@@ -84,8 +84,8 @@ fn one_shot_programs() {
 
 #[test]
 fn programs_that_answer_late_or_read_late_block_nobody() {
-    // Of each input a little more than 50,000 lines are asked for, as a coin decides which side each draw is
-    // on. Far more than a pipe holds, printed only after all was read; and printed before anything was.
+    // A little more than 50,000 lines are asked for each input, as a coin decides which side each draw is on.
+    // That is far more than a pipe holds: printed only after all was read, and printed before anything was.
     let late = run("--samples 50000", "sort");
     assert_eq!(late.status.code(), Some(0), "{}", stderr(&late));
     let early = run("--samples 50000", "yes 5 | head -n 52296; cat > /dev/null");

@@ -47,7 +47,7 @@ fn a_card_is_true_and_stays_so_while_more_is_asked() {
         folder.object(&["card", "--json"])["spent"]["enforced"]["epsilon"],
         budget["summary"]["epsilon_spent"]
     );
-    // Words are compared where they are at hand.
+    // Words are compared if they are at hand.
     words(&folder);
     let said = folder.refused(&["card", "verify", "card.json"], 4);
     assert!(said.contains("asserted."), "{said}");

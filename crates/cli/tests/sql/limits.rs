@@ -212,7 +212,7 @@ fn what_was_cut_is_said_and_predicted() {
         predicted.contains("cut, as an earlier answer says: about "),
         "{predicted}"
     );
-    // What interval is predicted, and which one the answer tells where it notices the cut.
+    // The predicted interval, and the one that the answer states if it notices the cut.
     let reported = folder.object(&["explain", "--json", question]);
     let output = &reported["parts"][0]["outputs"][0];
     assert_eq!(output["interval_of"], "bounded_data", "{output}");

@@ -58,7 +58,7 @@ fn an_answer_has_a_receipt_that_holds() {
         sorted["receipt"]["table_sha256"],
         answer["receipt"]["table_sha256"]
     );
-    // Of other words for the same release the table is made again where they are known.
+    // For other words of the same release the table is recomputed if they are known.
     folder.write("sorted.json", &sorted.to_string());
     let said = folder.stdout(&["receipt", "verify", "sorted.json"]);
     assert!(said.contains("not checked: whether the table follows"), "{said}");
@@ -199,7 +199,7 @@ fn the_private_key_is_nobodys_but_its_owners() {
     let path = folder.path("clinic.ledger.key");
     let mode = path.metadata().expect("a key").permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
-    // It is not written over by an answer, and an answer that was paid for is shown also where nothing can be
+    // An answer does not overwrite it, and an answer that was paid for is shown also if nothing can be
     // signed.
     let said = folder.refused(
         &[

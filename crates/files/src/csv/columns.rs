@@ -90,9 +90,8 @@ fn filled(field: Option<&str>) -> Option<&str> {
     field.map(str::trim).filter(|field| !field.is_empty())
 }
 
-/// A number that is written with a decimal comma, as one with a decimal point. What is none stays what no
-/// number is: a point that does not stand before three digits is no separator of thousands, and so `1.5` is
-/// not taken for fifteen.
+/// Rewrites a number with a decimal comma as one with a decimal point. Other text stays no number: a point
+/// that does not stand before three digits is no separator of thousands, so `1.5` does not become fifteen.
 fn with_point(text: &str) -> Cow<'_, str> {
     if !text.contains(['.', ',']) {
         return Cow::Borrowed(text);

@@ -18,10 +18,10 @@
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Format {
-    /// What stands between two fields.
+    /// The character between two fields.
     pub delimiter: u8,
-    /// What a field is put in that holds delimiters, line breaks or outer blanks; `None` if nothing has that
-    /// meaning.
+    /// The quote around a field that holds delimiters, line breaks or outer blanks; `None` if no character
+    /// has that meaning.
     pub quote: Option<u8>,
     /// Whether spaces and tabs around a field do not belong to it. Inside of quotes they do.
     pub trim: bool,

@@ -145,7 +145,7 @@ impl<'d> Section<'d> {
         self.entries
     }
 
-    /// That every key was taken.
+    /// Checks that every key was taken.
     pub fn finish(self) -> Result<(), Mistake> {
         let Some(node) = self.entries.first() else {
             return Ok(());
@@ -154,8 +154,8 @@ impl<'d> Section<'d> {
         let meant = looks_like_a_key(node.key)
             .then(|| self.known.iter().find(|known| nearly(node.key, known)))
             .flatten();
-        // Of a table without a single known key, and of what does not even look like a key, nothing is
-        // repeated: it may be data.
+        // Nothing is repeated of a table without a single known key, or of a word that does not even look
+        // like a key: it may be data.
         let what = if meant.is_some() || (self.recognized && looks_like_a_key(node.key)) {
             format!("there is no key `{}` here", node.key)
         } else {

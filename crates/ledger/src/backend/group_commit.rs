@@ -282,8 +282,8 @@ mod tests {
         assert!(state.syncs.len() <= 400 && state.syncs.is_sorted());
     }
 
-    /// What a disk has lost it does not report twice. So nobody is told that something is durable after it
-    /// refused, also not those who ask again.
+    /// A disk does not report a loss twice. So after it refused, nothing counts as durable, also not for
+    /// callers that ask again.
     #[test]
     fn after_the_disk_refused_nothing_is_confirmed() {
         let (_folder, log) = a_log();
@@ -298,7 +298,7 @@ mod tests {
         assert!(group.make_durable(before, &log).is_ok());
     }
 
-    /// One wait stands for many: where it fails, none of them is confirmed.
+    /// One wait stands for many: if it fails, none of them is confirmed.
     #[test]
     fn all_of_a_group_are_refused_together() {
         let (_folder, log) = a_log();

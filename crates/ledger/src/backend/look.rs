@@ -148,8 +148,8 @@ impl Drop for Kept {
         let mut files = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(open) = files.get_mut(identity) {
             open.times -= 1;
-            // That the disk refused is remembered for as long as the process lasts, also where nobody has the
-            // file open for a while.
+            // The process remembers for its whole life that the disk refused, also if nobody has the file
+            // open for a while.
             if open.times == 0 && !open.together.has_failed() {
                 files.remove(identity);
             }

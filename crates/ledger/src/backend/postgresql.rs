@@ -63,7 +63,7 @@ SET LOCAL synchronous_commit = on;
 SET LOCAL lock_timeout = '60s';
 SET LOCAL idle_in_transaction_session_timeout = '30s';
 ";
-/// Of the ledger in this schema; the first number marks the lock as ours.
+/// The lock of the ledger in this schema; the first number marks it as ours.
 const LOCK_ENTRIES: &str =
     "SELECT pg_advisory_xact_lock(1145392193, 'deniable_entries'::regclass::oid::integer)";
 const LOCK_CREATION: &str = "SELECT pg_advisory_xact_lock(1145392193, 0)";

@@ -89,9 +89,9 @@ impl Sqlite {
         Ok(Some(file))
     }
 
-    /// What another process left in the log may never have reached the disk, where a sync of it failed; and
-    /// what this one appends after it would be lost with it. Written to the file it is written anew. If there
-    /// is no room for that, or others read, it stays where it is.
+    /// If a sync of another process failed, what it left in the log may never have reached the disk, and what
+    /// this one appends after it would be lost with it. Written to the file, it is written anew. If there is
+    /// no room for that, or others read, it stays where it is.
     fn write_the_log_to_the_file(&self) {
         if self.log.metadata().is_ok_and(|log| log.len() > 0) {
             let _ = self
@@ -151,8 +151,8 @@ fn something_else() -> Error {
     )
 }
 
-/// Readers do not stop writers, and SQLite keeps the order in which things reach the disk. That a commit
-/// waits for the disk is seen to by `group_commit`, on every system.
+/// Readers do not stop writers, and SQLite keeps the order in which things reach the disk. `group_commit`
+/// makes a commit wait for the disk, on every system.
 fn prepare(connection: &Connection) -> Result<(), Error> {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -201,7 +201,7 @@ fn left_the_log_incomplete(error: &rusqlite::Error) -> bool {
         if failure.code == ErrorCode::DiskFull || failure.extended_code == ffi::SQLITE_IOERR_WRITE)
 }
 
-/// If nobody knows what became of it, it is not said that nothing was charged.
+/// If its outcome is unknown, the error does not say that nothing was charged.
 fn in_doubt(error: Error) -> Error {
     match error {
         Error::NoRoom { what } => Error::unusable(what, "make room where it is kept"),

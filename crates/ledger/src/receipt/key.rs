@@ -8,7 +8,7 @@ use std::fmt;
 use std::io::ErrorKind;
 use std::path::Path;
 
-/// What stands before the digits in the file, so that it is taken for nothing else.
+/// The words before the digits in the file, so that it looks like nothing else.
 const LABEL: &str = "deniable-receipt-key-ed25519";
 /// Bytes of a private key, and of a public one.
 const BYTES: usize = 32;

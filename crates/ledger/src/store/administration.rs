@@ -202,7 +202,7 @@ impl Store {
         self.reading(|backend| backend.documents(collection))
     }
 
-    /// That a request, if it was charged before, is the same as then.
+    /// Checks that a request, if it was charged before, is the same as then.
     ///
     /// # Errors
     /// When its key was used for another request, or the ledger cannot be used.

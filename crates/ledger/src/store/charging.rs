@@ -209,8 +209,8 @@ impl Store {
         Ok(None)
     }
 
-    /// The number of a charge that asking this again finishes, for nothing: this analyst was charged for
-    /// exactly this, and nothing was drawn under it yet. Nothing is spent.
+    /// The number of a charge that asking this again finishes, for free: this analyst was charged for exactly
+    /// this, and no noise was drawn under it yet. Nothing is spent.
     ///
     /// # Errors
     /// When the ledger cannot be used.

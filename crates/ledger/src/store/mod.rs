@@ -76,8 +76,8 @@ impl Store {
         self.rules = current.tally.rules().clone();
         self.current = Some(current);
         if let Some(file) = &self.head_file {
-            // Only now, so that it never leads. Where it cannot be written it lags, and what it lags behind
-            // is checked by the next who charges.
+            // Only now, so that it never leads. If it cannot be written it lags, and the next charge checks
+            // the entries since.
             let _ = file.write(&Kept {
                 head: self.seen.clone(),
                 wrong: None,
@@ -334,8 +334,8 @@ impl Store {
         verified
     }
 
-    /// That the entry which is kept beside the ledger is still in it: an older copy that was put in its place
-    /// lacks it.
+    /// Checks that the entry which is kept beside the ledger is still in it: an older copy that was put in
+    /// its place lacks it.
     ///
     /// # Errors
     /// When it is not there any more, a verification found an entry wrong, or the ledger cannot be used.

@@ -8,7 +8,7 @@ use crate::service::{Identity, Service};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use report::legal;
 
-/// Where one can go, and by which right.
+/// The pages to navigate to, and the right that each needs.
 type Places = &'static [(&'static str, &'static str, Right)];
 
 const ANALYSTS: Places = &[
@@ -29,7 +29,7 @@ const CURATORS: Places = &[
 /// The person who looks, and at which page.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct View<'a> {
-    /// Its name is told to those who signed in.
+    /// Its name is shown to people who signed in.
     dataset: Option<&'a str>,
     audience: Audience,
     who: Option<&'a Identity>,

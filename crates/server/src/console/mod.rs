@@ -186,7 +186,7 @@ fn so_many(more: More) -> String {
     }
 }
 
-/// Why what is left falls by less than a question costs, and more questions fit than it seems.
+/// Explains why the rest falls by less than a query costs, so that more queries fit than it seems.
 const LEFT_FALLS_BY_LESS: &str = "It can fall by less than a question costs: many small questions together can give away less than their sum.";
 
 /// A drawing of the crate `report`, which escapes what it is given.

@@ -206,8 +206,8 @@ fn sign_in_page(audience: Audience, name: &str, next: &str, failure: Option<&Fai
                 h1 { "Sign in" }
                 p class="lead" {
                     @match audience {
-                        // What the data is called may say what it is about, so nobody is told who did not
-                        // sign in.
+                        // The name of the data may say what it is about, so a visitor who did not sign in is
+                        // not told.
                         Audience::Analysts => "Ask in SQL. Every answer has error bars and a price, and both are known before you ask.",
                         Audience::Curators => "For those who keep the data: what was spent, by whom, and what is promised to the people in it.",
                     }

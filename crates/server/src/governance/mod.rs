@@ -167,7 +167,7 @@ pub(crate) fn loosened_by(store: &mut Store, text: &str) -> Result<Vec<String>, 
     Ok(needing_two(loosened(&before, text)?, curators))
 }
 
-/// Of what is loosened, the part that needs two curators where there are so many.
+/// The part of the loosening that needs two curators, if there are that many.
 fn needing_two(mut loosens: Vec<String>, curators: usize) -> Vec<String> {
     if curators < 2 {
         loosens.retain(|change| !change.starts_with(SHARES));
@@ -183,7 +183,7 @@ pub fn propose(store: &mut Store, by: &str, text: &str) -> Result<Proposal, Erro
     store.administer(|administration| propose_for(administration, by, text, None))
 }
 
-/// The same inside a transaction, where it may answer a request for more budget.
+/// The same inside a transaction, in which it may answer a request for more budget.
 pub(crate) fn propose_for(
     administration: &mut Administration<'_>,
     by: &str,
@@ -332,7 +332,7 @@ fn itself(text: Option<String>, digest: &str) -> Option<String> {
     text.filter(|text| self::digest(text) == digest)
 }
 
-/// Of a text that cannot be shown without passwords.
+/// For a text that cannot be shown without passwords.
 fn unreadable() -> Error {
     Error::refused(
         "this text cannot be shown to another curator without the passwords that are in it",

@@ -28,7 +28,7 @@ impl<S> Patient<S> {
         }
     }
 
-    /// Passes on what came of writing, unless nothing came of it for too long.
+    /// Passes on the result of writing, unless there was no progress for too long.
     fn within_patience<T>(
         &mut self,
         context: &mut Context<'_>,

@@ -96,7 +96,7 @@ impl Service {
         // What is spent here is nothing.
         request.caps = Caps::default();
         let (service, name) = (Arc::clone(self), who.name().to_owned());
-        // In a task of its own, which goes on where nobody waits any more, as the question does.
+        // In a task of its own, which goes on if nobody waits any more, as the query does.
         let running = tokio::spawn(async move {
             let turn = service.dummy.turns.turn(&name, 1, Some(PATIENCE)).await;
             let _turn = turn.map_err(unserved)?;

@@ -45,7 +45,7 @@ impl Answers {
         }
     }
 
-    /// The oldest answer of this account, or of anybody where it has none.
+    /// The oldest answer of this account, or of anybody if it has none.
     fn oldest(&self, account: &str) -> Option<Arc<Question>> {
         let theirs = |question: &&Arc<Question>| {
             self.by_question

@@ -67,8 +67,8 @@ pub(crate) struct Saved {
 }
 
 impl Service {
-    /// Keeps what was asked, so that its answer can be looked up by the number of its charge. Where that is
-    /// lost the answer is there all the same, and asking again is free.
+    /// Keeps the query, so that its answer can be looked up by the number of its charge. If this is lost, the
+    /// answer is there all the same, and asking again is free.
     pub(super) fn keep_request(&self, charge: u64, who: &Identity, question: &Question) {
         self.journal
             .keep(REQUESTS, charge.to_string(), kept(who, question));
@@ -169,7 +169,7 @@ impl Service {
                 ))
             })
             .await?;
-        // In the account's own words where it has any.
+        // In the account's own words if it has any.
         let noted = noted.and_then(|body| serde_json::from_str::<Note>(&body).ok());
         let kept = kept.and_then(|body| serde_json::from_str::<KeptRequest>(&body).ok());
         let kept = kept.filter(|kept| kept.account == who.name() || who.may(Right::ReadAnyAnswer));

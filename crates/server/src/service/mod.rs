@@ -59,7 +59,7 @@ const STRETCH: usize = 8 << 10;
 pub struct Settings {
     /// When answers leave.
     pub schedule: Schedule,
-    /// Questions that run at once. Each may take as much memory as the engine allows one question.
+    /// Queries that run at once. Each may take as much memory as the engine allows one query.
     pub at_once: usize,
     /// Queries that wait in line, each of 8 KiB of SQL. More are refused, first those of the account that has
     /// the most.
@@ -246,7 +246,7 @@ impl Service {
         self.leave(came, outcome).await
     }
 
-    /// Lets go of what came of a question when the schedule says so.
+    /// Releases the result of a query when the schedule says so.
     async fn leave(&self, came: Instant, outcome: Outcome) -> Result<Arc<Answered>, Failure> {
         let Outcome {
             begun,
@@ -369,7 +369,7 @@ impl Service {
         }
     }
 
-    /// Notes what came of a question that ran.
+    /// Notes the outcome of a query that ran.
     fn settled(
         &self,
         who: &Identity,
@@ -402,16 +402,16 @@ impl Service {
         Ok(answered)
     }
 
-    /// Runs a question that has a place. It is planned and charged, and only then waits for the engine.
-    /// Everybody can see when something is charged, and when the engine is free again depends on the data
-    /// that somebody else's question read. The engine is free for the next question as soon as the data is
+    /// Runs a query that has a place. It is planned and charged, and only then waits for the engine. The
+    /// reason: everybody can see when something is charged, and when the engine is free again depends on the
+    /// data that somebody else's query read. The engine is free for the next query as soon as the data is
     /// read.
     ///
-    /// Work before and after that has turns too, so that a single question of an account shares the
-    /// processors with few others. Such a turn is handed on after [`LONGEST_TURN`] whatever its query does
-    /// then: run the analyst's own SQL, ask a database for its plan, or look for the answer of another
-    /// program. So others wait for it, and for nothing that depends on data: a query whose data is read waits
-    /// for its moment first.
+    /// Work before and after that has turns too, so that a single query of an account shares the processors
+    /// with few others. Such a turn is handed on after [`LONGEST_TURN`] whatever its query does then: run the
+    /// analyst's own SQL, ask a database for its plan, or look for the answer of another program. So others
+    /// wait for it, and for nothing that depends on data: a query whose data is read waits for its moment
+    /// first.
     ///
     /// While the analyst's own SQL computes something of what was released, no other question of the account
     /// does: what such SQL takes is limited for each, and so it is limited for an account.
@@ -588,8 +588,8 @@ fn places(settings: &Settings) -> Limits {
     }
 }
 
-/// Turns to work for questions that have a place: one more than there are processors, since some wait for a
-/// database or a disk. A quarter is for questions that are single.
+/// Turns to work for queries that have a place: one more than there are processors, since some wait for a
+/// database or a disk. A quarter is for accounts with a single query.
 fn working(settings: &Settings) -> Limits {
     let at_once = std::thread::available_parallelism().map_or(2, usize::from) + 1;
     let kept = at_once.div_ceil(4);
@@ -601,7 +601,7 @@ fn working(settings: &Settings) -> Limits {
     }
 }
 
-/// Turns of the engine, for questions that have a place. One is for questions that are single.
+/// Turns of the engine, for queries that have a place. One is for accounts with a single query.
 fn turns(settings: &Settings) -> Limits {
     let (at_once, places) = (settings.at_once.max(1), places(settings).at_once);
     Limits {

@@ -94,7 +94,7 @@ impl Precision {
 /// What a question would do and cost.
 #[derive(Clone, Debug, Serialize)]
 pub struct Explained {
-    /// The smallest ε for the error that was wanted, where one was; what follows is for it.
+    /// The smallest ε for the wanted error, if one was wanted; what follows is for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub epsilon: Option<Epsilon>,
     /// How it is understood.

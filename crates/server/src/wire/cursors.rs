@@ -25,9 +25,9 @@ pub(super) enum Motion {
     Forward(usize),
     /// Over this many rows, the other way.
     Backward(usize),
-    /// To a row, counted from the first or, where it is negative, from the last.
+    /// To a row, counted from the first or, if it is negative, from the last.
     Absolute(i64),
-    /// To a row, counted from where it stands.
+    /// To a row, counted from the current one.
     Relative(i64),
 }
 

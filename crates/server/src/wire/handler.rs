@@ -155,7 +155,7 @@ impl Handler {
         })
     }
 
-    /// Answers a query: from the catalog where it asks that, else privately.
+    /// Answers a query: from the catalog if it asks the catalog, else privately.
     async fn select(&self, connection: &Connection, sql: &str) -> Result<Shown, Failure> {
         let who = self.service.still_signed_in(&connection.who).await?;
         if let Some(answer) = self.catalogs.query(who.name(), sql).await? {

@@ -125,7 +125,7 @@ impl Entrance {
         }
     }
 
-    /// What is said on a connection that nobody else reads, until one end hangs up.
+    /// The conversation on one connection, until one end hangs up.
     async fn speak<S>(&self, stream: S, address: SocketAddr, signed_in: impl Fn(&str))
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + Sync + 'static,

@@ -51,7 +51,7 @@ impl Table {
 /// What a query answers.
 pub(super) struct Shown {
     pub(super) table: Arc<Table>,
-    /// What is said beside it.
+    /// The notices beside it.
     pub(super) notice: Option<String>,
 }
 
@@ -89,7 +89,7 @@ fn rows(
     QueryResponse::new(Arc::new(fields), stream::iter(messages))
 }
 
-/// What is answered to a client, after what is said beside it.
+/// The answer to a client, after the notices beside it.
 pub(super) async fn respond<C>(
     client: &mut C,
     outcome: Outcome,

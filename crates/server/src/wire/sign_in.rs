@@ -174,7 +174,7 @@ impl AuthSource<(Account, Token)> for Logins {
     }
 }
 
-/// What a client is told of the server when it has signed in.
+/// The facts about the server that a client is told when it has signed in.
 #[derive(Debug)]
 struct Parameters;
 

@@ -262,8 +262,8 @@ impl Browser<'_> {
         self.get("/alert/text")["error"] != "no such alert"
     }
 
-    /// That nothing is wider than the window, and that no table or figure must be moved sideways where it
-    /// could be laid out otherwise.
+    /// Checks that nothing is wider than the window, and that no table or figure needs to be moved sideways
+    /// if it could be laid out otherwise.
     pub(crate) fn fits(&self, name: &str) {
         let wide = self.run(
             "const narrow = innerWidth < 640 ? [...document.querySelectorAll('.stacks, figure.line')] : [];
@@ -300,8 +300,7 @@ impl Browser<'_> {
         std::fs::write(std::path::Path::new(&folder).join(format!("{name}.png")), bytes).unwrap();
     }
 
-    /// That the page had no errors of script and no reports of its policy. That a page was refused is not
-    /// one.
+    /// Checks that the page had no errors of script and no reports of its policy. A refused page is not one.
     pub(crate) fn has_no_errors(&self) {
         let entries = self.post("/se/log", &json!({ "type": "browser" }));
         let wrong: Vec<&Value> = entries

@@ -71,7 +71,7 @@ fn words_are_coloured_names_are_completed_and_a_column_is_inserted() {
     );
     browser.picture("coloured");
 
-    // A column that is clicked stands where one writes, apart from the word before.
+    // A clicked column appears at the cursor, apart from the word before.
     browser.chord(CONTROL, "a");
     browser.keys("SELECT");
     browser.click("aside button.insert:has([data-insert='region'])");

@@ -71,7 +71,7 @@ fn dates_are_a_line_and_the_receipt_is_a_file() {
     browser.open(&by_month);
     browser.see("Receipt");
 
-    // The receipt: what is signed, by whom, and as a file that holds against the ledger.
+    // The receipt: what is signed, by which key, and as a file that the ledger confirms.
     browser.press(".receipt summary");
     let text = browser.see("Signature");
     browser.press("a[href$='/receipt.json']");

@@ -10,7 +10,7 @@ const IMAGE: &str = "<img src=x onerror=alert(1)>";
 const NAME: &str = "<script>alert('ann')<script>\"'";
 const REASON: &str = "\u{202e}<iframe srcdoc='<script>alert(1)</script>'></iframe>\"'><b>";
 
-/// That nothing on the page came from a name.
+/// Checks that nothing on the page came from a name.
 fn is_inert(browser: &Browser<'_>, page: &str) {
     assert!(!browser.is_interrupted(), "{page} has an alert");
     let found = browser.run(
@@ -67,7 +67,8 @@ fn names_and_values_of_others_are_text_in_the_browser() {
     sign_in(&browser, NAME);
     is_inert(&browser, "/");
 
-    // A refusal repeats words of the question; an answer has columns that the question named, and values of the data.
+    // A refusal repeats words of the query. An answer has columns that the query named, and values of the
+    // data.
     write(&browser, "SELECT COUNT(*) FROM \"<b>x</b>\u{202e}\"");
     browser.see("There is no table");
     is_inert(&browser, "refusal");

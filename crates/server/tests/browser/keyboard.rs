@@ -113,7 +113,7 @@ fn curators_need_no_mouse() {
     std::thread::sleep(std::time::Duration::from_millis(1100));
     assert_eq!(running.curl(Some(&ann), "/v1/budget", &[]).0, 401);
 
-    // The catalog is changed where it stands, letter by letter.
+    // The catalog is changed in place, letter by letter.
     browser.press("nav a[href='/catalog']");
     browser.see("Propose another one");
     browser.tab_to("#catalog");

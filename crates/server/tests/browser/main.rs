@@ -119,7 +119,7 @@ fn an_analyst_explores_prices_asks_and_runs_out() {
     browser.fits("the editor on a phone");
     browser.size(1280, 960);
 
-    // On invented rows, for nothing.
+    // On invented rows, for free.
     browser.click("button[formaction='/try']");
     browser.see("Invented rows.");
     assert!(browser.count("path.whisker") >= 3);
@@ -168,7 +168,7 @@ fn an_analyst_explores_prices_asks_and_runs_out() {
     browser.see("Receipt");
     browser.picture("line");
 
-    // Another analyst gets the question, and not the answer of somebody else; asked, it is free.
+    // Another analyst gets the query, and not somebody else's answer. Asking it is free.
     let other = driver.browser();
     other.open(&permalink);
     sign_in(&other, "bob");

@@ -19,7 +19,8 @@ fn an_analyst_needs_no_script() {
     browser.see("Privacy is that of one person");
     browser.click("nav a[href='/']");
     browser.see("Left:");
-    // That no script ran: what one shows stays hidden, and the price does not follow what is typed.
+    // Checks that no script ran: parts that a script shows stay hidden, and the price does not follow the
+    // typing.
     assert_eq!(browser.count("[data-slider][hidden]"), 1);
     browser.click("#sql");
     write(&browser, BY_REGION);

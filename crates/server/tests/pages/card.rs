@@ -122,7 +122,7 @@ fn what_people_say_is_read_beside_the_catalog() {
     assert_eq!(record.status, 200, "{}", record.body);
     assert!(record.body.contains("The Clinics of Ashford"), "{}", record.body);
 
-    // A file that cannot be read is said to be one, and the card is shown without it; nothing of it is
+    // The page names a file that cannot be read, and shows the card without it; nothing of the file is
     // published.
     std::fs::write(&file, "titel = \"Hidden words\"\n").unwrap();
     let page = browser.get("/card");
@@ -142,8 +142,8 @@ fn what_people_say_is_read_beside_the_catalog() {
         assert_eq!(browser.get(&format!("/card/{format}")).status, 422, "{format}");
     }
 
-    // It is named, and where it lies is not said: neither of one with a mistake, nor of one that is no text,
-    // nor of one that is too long.
+    // The page gives its name, and not its place: neither for a file with a mistake, nor for one that is no
+    // text, nor for one that is too long.
     let folder = running.path().display().to_string();
     let long = format!("# {}\n", "x".repeat(1 << 20)).into_bytes();
     for written in [b"titel = \"Visits\"\n".to_vec(), vec![0xff, 0xfe], long] {

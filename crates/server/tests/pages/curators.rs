@@ -144,7 +144,7 @@ fn curators_pages_are_on_their_address_and_for_their_roles() {
         303
     );
     assert!(carol.get("/catalog").body.contains("Approved by <bdi>dan</bdi>"));
-    // Of the data itself nothing is on any of these pages.
+    // Nothing of the data itself is on any of these pages.
     for path in [
         "/",
         "/accounts",

@@ -419,7 +419,7 @@ fn a_question_is_priced_tried_asked_once_and_found_again() {
     assert!(parquet.body.starts_with("PAR1"));
     assert_eq!(browser.get(&format!("{location}/exe")).status, 404);
 
-    // Another analyst has another history, and asks the same for nothing.
+    // Another analyst has another history, and asks the same for free.
     let other = Browser::of_analysts(&running);
     other.sign_in("bob", &bob);
     let refused = other.get(&location);
@@ -447,7 +447,7 @@ fn a_question_is_priced_tried_asked_once_and_found_again() {
             .contains(&format!("href=\"{location}\""))
     );
 
-    // What the catalog says is answered where it is asked.
+    // A query about the catalog is answered on the same page.
     let shown = browser.post("/ask", &[("sql", "SHOW TABLES"), ("key", "two")]);
     assert!(
         shown.status == 200 && shown.body.contains("regions"),

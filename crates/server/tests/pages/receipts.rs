@@ -9,8 +9,7 @@ use sql::{Answer, canonical_sql};
 
 const SQL: &str = "SELECT region, COUNT(*) AS n FROM people GROUP BY region";
 
-/// That a receipt holds: its signature, its question, the key beside the ledger, and its entry of a chain
-/// that is whole.
+/// Checks a receipt: its signature, its query, the key beside the ledger, and its entry in a whole chain.
 fn holds(running: &Running, receipt: &Receipt) {
     assert!(receipt.is_signed());
     assert_eq!(receipt.sql_sha256, ledger::sha256_of(&canonical_sql(SQL)));

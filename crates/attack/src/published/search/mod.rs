@@ -225,9 +225,9 @@ pub fn influence(
     Ok(influences)
 }
 
-/// Of a table without solutions: numbers that already contradict each other, by leaving out one number after
-/// the other for as long as what is left has no solution either. `None` if the table has a solution, or too
-/// little time was given to tell.
+/// For a table without solutions: numbers that already contradict each other. They are found by leaving out
+/// one number after the other for as long as the rest has no solution either. `None` if the table has a
+/// solution, or too little time was given to tell.
 pub fn conflict(table: &Table, effort: &Effort) -> Result<Option<Conflict>, Error> {
     table.check()?;
     let impossible = |table: &Table| -> Result<Satisfiability, Error> {
@@ -257,7 +257,7 @@ pub fn conflict(table: &Table, effort: &Effort) -> Result<Option<Conflict>, Erro
     }))
 }
 
-/// Of a table with one solution: numbers that already leave no other, none of which can be left out. `None`
+/// For a table with one solution: numbers that already leave no other, none of which can be left out. `None`
 /// if there are more solutions, or too little time was given to tell.
 pub fn enough(table: &Table, effort: &Effort) -> Result<Option<Vec<Cell>>, Error> {
     let one = Effort {

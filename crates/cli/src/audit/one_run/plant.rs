@@ -43,7 +43,7 @@ pub(super) struct Arguments {
 
 /// Runs the command.
 pub(super) fn run(arguments: &Arguments) -> Result<(), CliError> {
-    // Nothing is written where one of the files could not be.
+    // Nothing is written if one of the files could not be.
     for path in [
         Some(&arguments.out),
         Some(&arguments.secrets),

@@ -192,7 +192,7 @@ impl<'a> Records<'a> {
                         at += 1;
                     }
                     _ => {
-                        // A quote here has no meaning, and neither has what stands after a closing one.
+                        // A quote here has no meaning, and neither has text after a closing one.
                         well_formed &=
                             !format.is_quote(byte) && state != State::Quote && state != State::Closed;
                         let rest = &chunk[at..];

@@ -174,7 +174,7 @@ fn one_line_takes_no_neighbours_with_it() {
         .collect();
     assert_eq!(others, without);
     assert!(with.contains(&vec!["5000".to_owned(), "\"unfinished".to_owned()]));
-    // The usual reader agrees where nothing is wrong, and loses five hundred people where something is.
+    // The usual reader agrees if nothing is wrong, and loses five hundred people if something is.
     assert_eq!(swallowing(&people(false)), without);
     assert_eq!(swallowing(&people(true)).len(), 502);
 }

@@ -123,7 +123,7 @@ pub(super) fn attached(name: &str, kind: &'static str, bytes: Vec<u8>) -> Respon
     (headers, bytes).into_response()
 }
 
-/// For a file that people open in a spreadsheet: a text that it would take for a formula begins with an
+/// For a file that people open in a spreadsheet: a text that would become a formula there begins with an
 /// apostrophe.
 fn guarded(answer: &Answer) -> Answer {
     let guard = |text: &str| {

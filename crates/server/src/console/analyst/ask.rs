@@ -91,7 +91,7 @@ enum Below<'a> {
     Result(Markup),
 }
 
-/// The editor, filled by the address where it says something.
+/// The editor, filled from the address if that says something.
 pub(super) async fn editor(
     State(service): State<Arc<Service>>,
     signed: Signed,

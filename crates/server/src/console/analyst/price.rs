@@ -22,7 +22,7 @@ pub(super) fn shown(question: &Question, explained: Result<&Explained, &Failure>
     }
 }
 
-/// What stands there before anything is written.
+/// The text shown before anything is written.
 pub(super) fn nothing() -> Markup {
     html! { p class="quiet" { "The price and the expected error of your question appear here. Looking at them is free." } }
 }

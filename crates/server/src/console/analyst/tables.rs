@@ -158,7 +158,7 @@ fn dummies(rows: &RecordBatch) -> Markup {
     }
 }
 
-/// Beside the editor: what there is to ask about.
+/// Beside the editor: the tables that queries can use.
 pub(super) fn aside(catalog: &Catalog) -> Markup {
     html! {
         aside aria-label="tables" class="tables" {

@@ -131,7 +131,7 @@ mod tests {
     use super::*;
     use crate::failure::Code;
 
-    /// A refusal repeats the question's words; to look for each of many in all of it would take for ever.
+    /// A refusal repeats the query's words. Looking for each of many in all of it would take for ever.
     #[test]
     fn a_long_question_is_not_searched() {
         let name = "AAA ".repeat(60_000);

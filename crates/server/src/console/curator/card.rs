@@ -136,7 +136,7 @@ async fn said(service: &Arc<Service>) -> Result<Said, Failure> {
     let read = move || {
         let catalog = service.dataset().catalog();
         Words::beside(catalog).map_err(|error| {
-            // Where the catalog lies on the machine is nobody's business on a page.
+            // A page does not say where the catalog lies on the machine.
             let path = catalog.directory.join(FILE_NAME).display().to_string();
             Failure::new(Code::Refused, error.what.replace(&path, FILE_NAME), error.hint)
         })

@@ -82,7 +82,7 @@ struct Sent {
     text: String,
     /// Empty if none was taken over yet.
     in_force: String,
-    /// What it loosens, where it is a catalog at all.
+    /// What it loosens, if it is a catalog at all.
     loosens: Result<Vec<String>, Failure>,
 }
 

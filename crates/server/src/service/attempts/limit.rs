@@ -46,7 +46,7 @@ impl<K: Copy + Eq + Hash> Limit<K> {
         self.until.len()
     }
 
-    /// The key, or the one that newcomers share where there are too many.
+    /// The key, or the one that newcomers share if there are too many.
     fn place_of(&mut self, key: K, now: Instant) -> Option<K> {
         if self.until.contains_key(&Some(key)) {
             return Some(key);

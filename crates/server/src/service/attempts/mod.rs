@@ -191,7 +191,7 @@ impl State {
                 self.by_name.take(name, now)?;
             }
         }
-        // Turns are handed on, so nobody waits where one is free.
+        // Turns are handed on, so nobody waits while one is free.
         if self.running < AT_ONCE {
             self.running += 1;
             return Ok(Entered::AtOnce);
@@ -230,7 +230,7 @@ impl State {
 #[derive(Debug, Default)]
 struct Queue {
     waiting: Vec<Waiting>,
-    /// That of the attempt that was last let go ahead.
+    /// The round of the attempt that went ahead last.
     round: u64,
 }
 

@@ -13,8 +13,8 @@ use report::{Figure, Scale, percent};
 /// People who are attacked together, and how many such groups.
 pub(super) const PEOPLE: usize = 64;
 const GROUPS: usize = 4;
-/// Questions that are asked at least, and at most: as many as let the noise of one question average out, if
-/// that is not too many to compute while somebody waits.
+/// The least and the largest number of queries: as many as let the noise of one query average out, if that is
+/// not too many to compute while somebody waits.
 const FEWEST: usize = 512;
 const MOST: usize = 16_384;
 
@@ -160,9 +160,9 @@ impl Reconstructed {
     }
 }
 
-/// What an attacker makes of the answers. Where there are about as many of them as people, least squares
-/// follows their noise wherever it leads, and keeping to what a yes or no can be, from 0 to 1, is much
-/// better; with many answers there is no difference, and least squares is quick.
+/// What an attacker concludes from the answers. If there are about as many answers as people, least squares
+/// follows their noise wherever it leads, and keeping estimates between 0 and 1 is much better. With many
+/// answers there is no difference, and least squares is quick.
 fn solved(queries: &Queries, answers: &[f64], noise: Noise) -> Result<Vec<f64>, attack::Error> {
     let within = Method::LinearProgram(Fit::LeastAbsolute);
     if noise != Noise::None
@@ -271,7 +271,7 @@ mod tests {
             "{}",
             found.verdict()
         );
-        // And one that pays for nothing gives nothing away.
+        // And one that pays for nothing reveals nothing.
         let found = attacked("1", 0);
         assert!(
             found.kept.iter().all(|share| (0.35..0.65).contains(share)),

@@ -75,7 +75,7 @@ fn build(names: Arc<Names>, tables: &[Table]) -> rusqlite::Result<Store> {
     functions::register(&connection, &names, &work)?;
     let counted = work.clone();
     connection.progress_handler(Work::EVERY, Some(move || counted.instructions()))?;
-    // Names in double quotes are never taken for texts, and no statement may change how the schema is stored.
+    // Names in double quotes never count as texts, and no statement may change how the schema is stored.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DML, false)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DDL, false)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;

@@ -276,7 +276,7 @@ impl Translator<'_> {
     }
 }
 
-/// The word `NOT`, where it stands.
+/// The word `NOT`, if it is there.
 pub(super) fn not(negated: bool) -> &'static str {
     if negated { "NOT " } else { "" }
 }

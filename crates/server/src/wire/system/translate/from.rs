@@ -107,7 +107,7 @@ impl Translator<'_> {
                 sample: None,
                 lateral,
             } => {
-                // SQLite has no LATERAL: a query in FROM cannot see what stands to the left of it.
+                // SQLite has no LATERAL: a query in FROM cannot see the items to its left.
                 let items = std::mem::take(&mut scope.items);
                 let output = this.query(subquery, scope);
                 scope.items = items;
