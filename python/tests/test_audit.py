@@ -45,7 +45,7 @@ def test_distributions_come_as_dicts_or_lists_of_exact_numbers():
         ({"yes": 0.75, "no": 0.25, "never": 0}, LIE),
     ]:
         assert audit.smallest_epsilon(first, second) == expected
-    # An outcome that only one of them has gives its data set away.
+    # An outcome that only one of them has reveals its data set.
     assert math.isinf(float(audit.smallest_epsilon({"a": 1}, {"a": "1/2", "b": "1/2"})))
     assert audit.smallest_epsilon({"a": 1}, {"a": "1/2", "b": "1/2"}, delta="1/2").upper < 1e9
 

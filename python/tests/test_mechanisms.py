@@ -71,7 +71,7 @@ def test_charges_add_up_by_the_filter_of_each_budget():
     with pytest.raises(deniable.BudgetError):
         account.gaussian(0, sensitivity=1, rho="0.0025")
 
-    # A pure budget has no room for what is not pure.
+    # A pure budget has no room for releases that are not pure.
     with pytest.raises(deniable.Error):
         Account(epsilon=1).gaussian(0, sensitivity=1, epsilon="0.5", delta=1e-9)
 
@@ -248,7 +248,7 @@ def test_counts_and_histograms():
     assert account.count([True] * 7 + [False] * 3, epsilon=50).value == 7
     assert account.count(array.array("d", [0.0, 2.5, float("nan")]), epsilon=50).value == 1
     assert list(account.histogram([0, 1, 1, 2, 9, -1, 0.5], bins=3, epsilon=50).value) == [1, 2, 1]
-    # Who changes moves two bins.
+    # A person who changes moves two bins.
     one = account.histogram([0], bins=3, epsilon=1).event
     other = Account(epsilon=9, neighbors="change_one").histogram([0], bins=3, epsilon=1)
     assert one != other.event or other.margin(0.5) > 1
@@ -355,7 +355,7 @@ def test_numbers_of_all_kinds():
     assert isinstance(add(7.0).value, float) and float(add(7)) == 7.0
     assert list(add([1, None, True]).value) == [1, 0, 1]
     assert list(add(range(4)).value) == [0, 1, 2, 3]
-    # What does not fit is cut, and says nothing.
+    # A number that does not fit is clamped, without an error.
     assert add(10**30).value > 2**62 and add([10**400, 1.0]).value[1] != 0
     for wrong in ("text", ["text"], object(), b"", memoryview(b"abcd").cast("c")):
         if wrong == b"":

@@ -65,7 +65,7 @@ def test_fractions_are_found_again(mechanism):
 
 def test_no_error_tells_what_somebody_answered():
     question = Survey(["yes", "no"], epsilon=60)
-    # At ε = 60 a report is not the truth with probability 1e-26: whatever is no answer counts as the last one.
+    # At ε = 60 a report is not the truth with probability 1e-26. Anything that is no answer counts as the last one.
     for answer in ["maybe", "", None, 3, float("nan"), object(), [], b"yes", "\udc80", "Yes"]:
         assert question.randomize(answer) == "no"
     assert question.randomize("  yes ") == "yes"
@@ -100,7 +100,7 @@ def test_results_show_themselves():
     assert "0.700" in repr(found)
     evil = Survey(["<script>", "no"], epsilon=1).estimate(["<script>"])
     assert "<script>" not in evil._repr_html_()
-    # What looks like a drawing of ours is not one.
+    # Text that looks like a drawing of ours is not one.
     drawn = Survey(["<svg onload=alert(1)>", "no"], epsilon=1).estimate(["no"])
     assert "<svg onload" not in drawn._repr_html_() and "<svg xmlns" in drawn._repr_html_()
     reports = Survey(epsilon=1).randomize_all(["yes"])

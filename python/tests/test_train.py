@@ -254,7 +254,7 @@ def test_runs_are_charged_to_a_ledger_that_lasts(tmp_path):
     assert refused.value.cost and refused.value.left > 0
     assert refused.value.fits is None or refused.value.fits < 3
     third = classifier(**{**small, "epsilon": 0.1}).fit(X, y)
-    # What was refused left no trace.
+    # A refused run left no trace.
     assert third.receipt_["ledger_entry"] == second.receipt_["ledger_entry"] + 1
     assert sorted(path.name for path in tmp_path.iterdir() if "ledger" not in path.name) == []
 

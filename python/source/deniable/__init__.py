@@ -35,7 +35,7 @@ from deniable._errors import (
     ServerError,
 )
 
-# For type checkers, which know the name. The module typing itself would take as long to import as all of the package.
+# For type checkers, which know the name. Importing the module typing would take as long as all of the package.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from deniable._dataset import Budget, Dataset, Explanation, connect, from_arrow, open, sample
     from deniable._query import avg, column, count, max, median, min, quantile, stddev, sum, variance
 
-# Where each name is. Nothing of it is read until it is used: `import deniable` stays a matter of milliseconds.
+# The module of each name. It is read only when the name is used: `import deniable` stays a matter of milliseconds.
 _SUBMODULES = frozenset({"accounting", "attack", "audit", "mechanisms", "opacus", "survey", "train"})
 _NAMES = {
     "Answer": "_answer",

@@ -1,4 +1,4 @@
-"""What comes back from a question."""
+"""The answer to a query."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""NumPy, where the caller has it. The package itself needs none."""
+"""NumPy, if the caller has it. The package itself does not need it."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ class Declared:
         lines.append(f"[tables.{text(name)}.columns]")
         for column, found_kind in found.items():
             kind = kinds.get(column, found_kind)
-            # What cannot be declared cannot be asked about; it is left out, as a column that a file has and a catalog does not.
+            # A column that cannot be declared cannot be used in queries. It is left out, like a column that a file has and a catalog does not.
             if kind is None:
                 continue
             facts = [f"kind = {text(kind)}"]

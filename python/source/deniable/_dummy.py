@@ -1,4 +1,4 @@
-"""A dummy of tables that are somewhere else, from what their server declares of them."""
+"""A dummy of tables on a server, from what the server declares about them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def dummy_of(declared: dict[str, Any]) -> LocalDataset:
             kind = _KINDS[column["type"]]
             facts = [f"kind = {text(kind)}", f"nullable = {'true' if column['nullable'] else 'false'}"]
             if column["bounds"] is not None:
-                # What a server says is text of others: a bound that is no number would be anything else in the catalog.
+                # A server's words are untrusted text: a bound that is no number could be anything else in the catalog.
                 number = kind in ("int", "float")
                 ends = [decimal_text(end, "a bound") if number else text(end) for end in column["bounds"]]
                 facts.append(f"bounds = [{', '.join(ends)}]")

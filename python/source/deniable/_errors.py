@@ -59,7 +59,7 @@ class FileError(Error, OSError):
     """A file cannot be read or written."""
 
     def __init__(self, what: str, hint: str = "") -> None:
-        # OSError would take the two for an error number and its text.
+        # OSError would read the two as an error number and its text.
         OSError.__init__(self, what)
         self.hint = hint
 

@@ -57,7 +57,7 @@ def decimal_text(number: Any, name: str) -> str:
     text = text_of(name, number)
     if "/" in text:
         raise ParameterError(f"{name} is a fraction", "give a decimal such as 0.25")
-    # It is written into SQL and catalogs as it stands, so that it must not be able to mean anything else there.
+    # It is written into SQL and catalogs as it stands. So it must not be able to mean anything else there.
     if re.fullmatch(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?", text) is None:
         raise ParameterError(f"{name} is not a decimal", "give a decimal such as 0.25")
     return text
@@ -100,7 +100,7 @@ def _safe(text: Any, up: bool) -> float:
     number = float(Fraction(written)) if "/" in written else float(written)
     if math.isfinite(number):
         printed, exact = Fraction(repr(number)), Fraction(written)
-        # Whatever rounds to the next float is beyond what rounds to this one, so that one step is enough.
+        # Every number that rounds to the next float is beyond those that round to this one, so one step is enough.
         if up and printed < exact:
             return math.nextafter(number, math.inf)
         if not up and printed > exact:

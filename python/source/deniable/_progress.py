@@ -1,4 +1,4 @@
-"""Bars on standard error, for what takes long."""
+"""Progress bars on standard error, for long work."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Progress:
     def __call__(self, done: int, total: int) -> None:
         now = time.monotonic()
         if self._first is None:
-            # Of a run that is resumed, what was done before says nothing about the pace.
+            # If a run is resumed, its earlier steps say nothing about the pace.
             self._first = (now, done)
         if not self.shown or now - self._start < self._after:
             return

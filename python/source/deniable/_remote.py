@@ -27,7 +27,7 @@ from deniable._numbers import at_most
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# How long an answer is waited for at most. A server may run a question long; the connection says when it is gone.
+# The longest wait for an answer. A server may run a query long; the connection says when the server is gone.
 _TIMEOUT = 3600
 _ATTEMPTS = 4
 
@@ -99,7 +99,7 @@ class RemoteDataset:
         if purpose is not None:
             raise ParameterError("a server notes the question itself as its purpose", "leave purpose= out")
         body = _question(sql, epsilon, delta, cut_estimate)
-        # Sent again after a broken connection it is charged once.
+        # If it is sent again after a broken connection, it is charged once.
         told = self._call("POST", "/v1/query", body, key=secrets.token_hex(16))
         return told, table_of_answer(told)
 
@@ -147,7 +147,7 @@ class RemoteDataset:
         if body is not None:
             sent = json.dumps(body).encode()
             headers["Content-Type"] = "application/json"
-        # What may be sent twice is: a GET, what costs nothing, and a question under its key.
+        # Requests that may be sent twice are: a GET, a request that costs nothing, and a query under its key.
         again = method == "GET" or key is not None or path == "/v1/explain"
         for attempt in range(_ATTEMPTS):
             try:
@@ -183,7 +183,7 @@ class RemoteDataset:
                 response = self._connection.getresponse()
                 return response.status, response.read()
             except BaseException:
-                # Ctrl-C too: what is left of this answer must not be taken for the next one's.
+                # Ctrl-C too: the rest of this answer must not be read as a part of the next one.
                 self._connection.close()
                 self._connection = None
                 raise

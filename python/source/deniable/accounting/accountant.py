@@ -1,4 +1,4 @@
-"""Adds up events, and says what they cost together."""
+"""Adds up events, and states what they cost together."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def calibrate(
     if good == second and not keeps(second):
         raise ParameterError("neither end of `between` keeps the target", "give a wider range")
     if keeps(bad):
-        # Both do: which of the two has more noise only the caller knows, and the search has nothing to find.
+        # Both do: only the caller knows which of the two has more noise, and the search has nothing to find.
         raise ParameterError(
             "both ends of `between` keep the target", "give a range of which one end has too little noise"
         )

@@ -1,4 +1,4 @@
-"""Against somebody who answers: noisy counts of subsets, one question many times, two that differ in one person."""
+"""Attacks by asking: noisy counts of subsets, one query many times, two queries that differ in one person."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""People, and cells of tables, rebuilt from what was published of them."""
+"""Rebuilds people, and cells of tables, from what was published about them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What results of attacks have in common."""
+"""Shared by the results of attacks."""
 
 from __future__ import annotations
 

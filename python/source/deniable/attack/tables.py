@@ -45,7 +45,7 @@ def column_of(table: Any, name: str) -> list[Any]:
         values = table[name]
     except (KeyError, IndexError, TypeError, ValueError):
         values = None
-    except Exception as error:  # polars has an exception of its own for a column that is not there
+    except Exception as error:  # polars has its own exception for a missing column
         if type(error).__name__ != "ColumnNotFoundError":
             raise
         values = None

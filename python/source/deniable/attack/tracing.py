@@ -216,7 +216,7 @@ def membership_study(
         promise,
         text_of("delta", delta),
     )
-    # Whom the means exclude has a score of minus infinity; any number below all others says the same.
+    # A person whom the means exclude has a score of minus infinity; any number below all others says the same.
     finite = [value for value in inside + outside if math.isfinite(value)]
     least = min(finite, default=0.0) - 1.0
     ranked = [[max(value, least) for value in scores] for scores in (inside, outside)]

@@ -1,4 +1,4 @@
-"""Running is dear: one training with canaries."""
+"""The audit for expensive runs: one training with canaries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Both output distributions can be written down: a proof or a refutation, by exact arithmetic."""
+"""The audit for distributions that can be written down: a proof or a refutation, by exact arithmetic."""
 
 from __future__ import annotations
 

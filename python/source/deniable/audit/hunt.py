@@ -1,4 +1,4 @@
-"""There is only code: any callable is run on two neighbouring data sets, and an event is looked for that refutes the claim."""
+"""The audit for code alone: runs a callable on two neighbouring data sets, and looks for an event that refutes the claim."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an audit that runs something says of a claim."""
+"""The verdict on a claim, of an audit that runs something."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A sampler, held to its distribution."""
+"""A sampler, tested against its distribution."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _categories(drawn: list[Any], probabilities: Mapping[Hashable, Any], alarm: 
             counts[value] += 1
         except (KeyError, TypeError):
             others += 1
-    # What cannot occur has probability zero, and occurs too often if it does once.
+    # An impossible outcome has probability zero, and occurs too often if it does once.
     return _deniable.audit_fit_categories([*counts.values(), others], [*map(float, masses.values()), 0.0], alarm)
 
 

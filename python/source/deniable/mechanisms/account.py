@@ -381,14 +381,14 @@ class Account:
             places = {name: place for place, name in enumerate(names)}
             if len(places) != most:
                 raise ParameterError("an answer is listed twice", "list each answer once")
-            # What is not in the list is beyond it.
+            # A candidate that is not in the list is beyond it.
             values = [places.get(value, most) for value in listed(values)]
         if not 2 <= most <= 2**20:
             raise ParameterError("there are not between 2 and 1048576 answers", "list at least two")
         released = self._inner.randomized_response(rows_of(values), most, text_of("epsilon", epsilon), str(purpose))
         return Reports(self, released, names)
 
-    # Many questions, of which few are answered with yes.
+    # Many queries, few of which are answered with yes.
 
     def above_threshold(
         self,

@@ -1,4 +1,4 @@
-"""Numbers of whatever library, as the extension takes them. What they are never decides whether something fails."""
+"""Numbers of any library, as the extension takes them. Their values never decide whether something fails."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _scalar(value: int | float) -> tuple[str, bytes]:
     import struct
 
     if isinstance(value, int):
-        # What is too large is cut, as everywhere: whether it is must not be told by an error.
+        # A number that is too large is clamped, as everywhere: an error must not tell that it was.
         return "i8", struct.pack("=q", min(max(int(value), -(2**63)), 2**63 - 1))
     return "f8", struct.pack("=d", _or_infinite(value))
 
@@ -39,7 +39,7 @@ def _scalar(value: int | float) -> tuple[str, bytes]:
 def rows_of(values: Any) -> Any:
     """One value of each unit. A list has no type by itself, and its values are private: it is floats."""
     numbers, shape = column_of(values, whole=False)
-    # Of a table with several columns each cell would be taken for a unit, and a row would move the result more than is charged.
+    # In a table with several columns each cell would count as a unit, and a row would move the result more than is charged.
     if len(shape) > 1 and shape[1:] != (1,) * (len(shape) - 1):
         raise ParameterError(
             "these are several columns, and one value of each unit is wanted", "give one column, and the others by themselves"
@@ -62,11 +62,11 @@ def column_of(values: Any, whole: bool = True) -> tuple[Any, tuple[int, ...]]:
             return values, (len(values),)
     if hasattr(values, "to_numpy"):
         if hasattr(getattr(values, "dtype", None), "na_value"):
-            # A type of pandas that has missing values: they are none in an array of floats.
+            # A type of pandas that has missing values: in an array of floats they are not missing.
             try:
                 return column_of(values.to_numpy(dtype="float64", na_value=float("nan")))
             except (TypeError, ValueError, OverflowError):
-                # What it says quotes a value.
+                # Its message quotes a value.
                 raise ParameterError("the column does not hold numbers", "convert it to floats or whole numbers") from None
         return column_of(values.to_numpy())
     if hasattr(values, "detach"):
@@ -111,7 +111,7 @@ def _of_list(values: Sequence[Any], whole: bool) -> tuple[Any, tuple[int, ...]]:
     try:
         return ("f8", array("d", known).tobytes()), (len(known),)
     except OverflowError:
-        # What is too large is infinite: whether it is must not be told by an error, and the others stay what they are.
+        # A number that is too large is infinite: an error must not tell that it was, and the others stay what they are.
         return ("f8", array("d", map(_or_infinite, known)).tobytes()), (len(known),)
     except TypeError:
         raise ParameterError("the list holds something that is not a number", "give numbers alone") from None

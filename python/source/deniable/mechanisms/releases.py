@@ -1,4 +1,4 @@
-"""What comes back from an account: a value, how far it may be off, what it cost and what is left."""
+"""A release of an account: a value, how far it may be off, what it cost and what is left."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What comes out of a model: NumPy arrays, or lists where NumPy is not installed."""
+"""Outputs of a model: NumPy arrays, or lists if NumPy is not installed."""
 
 from __future__ import annotations
 

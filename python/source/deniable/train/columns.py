@@ -1,4 +1,4 @@
-"""Columns of whatever library, as a run reads them. They are private: no value in them raises, and nothing quotes one."""
+"""Columns of any library, as a run reads them. They are private: no value in them raises an error, and no message quotes one."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _matrix(X: Any) -> tuple[Any, int, int]:
             # Lists have no type by themselves: one text among numbers must not turn everybody's numbers into texts.
             found = numpy.asarray(X) if hasattr(X, "dtype") or hasattr(X, "__array__") else numpy.asarray(X, dtype=object)
         except ValueError:
-            # What it says tells how many rows there are.
+            # Its message tells how many rows there are.
             raise ParameterError("the rows of X are not equally long", "give one number for each column") from None
         if found.dtype.kind == "c":
             raise ParameterError("Complex data not supported", "give real numbers")
@@ -211,7 +211,7 @@ def identifier(value: Any) -> str | None:
         return f"@{int(value)}"
     if isinstance(value, float):
         return f"@{int(value)}" if value.is_integer() and abs(value) < 2**53 else None
-    # Whoever has a value of such a type has loaded its module.
+    # A program that has a value of such a type has loaded its module.
     if _is(value, "decimal", "Decimal"):
         # As many digits as a number has, and not as many as its exponent says.
         if not value.is_finite() or abs(value.adjusted()) > 99:

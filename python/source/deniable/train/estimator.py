@@ -1,4 +1,4 @@
-"""What all estimators have in common: parameters by name, a model with its receipt, and a run."""
+"""Shared by all estimators: parameters by name, a model with its receipt, and a run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Estimator:
     _kind: str
     _at_once: int
 
-    # Parameters that all of them have.
+    # Parameters of all estimators.
     epsilon: float
     delta: float
     size: Any
@@ -56,7 +56,7 @@ class Estimator:
     callbacks: Any
     progress: bool | None
 
-    # What a run leaves here.
+    # The results of a run.
     _model: bytes
     checkpoint_: str | None
     n_features_in_: int

@@ -1,4 +1,4 @@
-"""One run of training: where it is saved, who is told of its steps, and what it leaves behind."""
+"""One run of training: where it is saved, which callbacks see its steps, and what it leaves behind."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     Callback = Callable[[TrainingStep], object]
 
-# How folders begin that are made here, so that what is in them is ours to remove.
+# The prefix of folders that are made here, so that their contents are ours to remove.
 _OURS = "deniable-train-"
 
 

@@ -1,4 +1,4 @@
-"""What classifiers and regressors have in common: columns that are declared, and what a model says of rows."""
+"""Shared by classifiers and regressors: columns that are declared, and predictions of a model for rows."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ class Tabular(Estimator):
             transformer_tags=None,
             classifier_tags=ClassifierTags() if classifier else None,
             regressor_tags=None if classifier else RegressorTags(),
-            # A missing value is one that says nothing, and whether one is there decides nothing.
+            # A missing value says nothing, and decides nothing by being missing.
             input_tags=InputTags(allow_nan=True),
             # Noise and batches never follow from a seed.
             non_deterministic=True,
