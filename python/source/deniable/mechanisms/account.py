@@ -381,7 +381,7 @@ class Account:
             places = {name: place for place, name in enumerate(names)}
             if len(places) != most:
                 raise ParameterError("an answer is listed twice", "list each answer once")
-            # A candidate that is not in the list is beyond it.
+            # An answer that is not in the list is beyond it.
             values = [places.get(value, most) for value in listed(values)]
         if not 2 <= most <= 2**20:
             raise ParameterError("there are not between 2 and 1048576 answers", "list at least two")

@@ -62,7 +62,7 @@ def column_of(values: Any, whole: bool = True) -> tuple[Any, tuple[int, ...]]:
             return values, (len(values),)
     if hasattr(values, "to_numpy"):
         if hasattr(getattr(values, "dtype", None), "na_value"):
-            # A type of pandas that has missing values: in an array of floats they are not missing.
+            # A type of pandas that has missing values: they become NaN in an array of floats.
             try:
                 return column_of(values.to_numpy(dtype="float64", na_value=float("nan")))
             except (TypeError, ValueError, OverflowError):
