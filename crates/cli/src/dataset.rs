@@ -45,7 +45,7 @@ impl CatalogArguments {
         Dataset::new(catalog).map_err(explained)
     }
 
-    /// The same for whoever asks a question, with a warning where the catalog is a draft that is not filled in.
+    /// The same for a command that asks a query, with a warning if the catalog is a draft that is not filled in.
     pub(crate) fn open_to_ask(&self, quiet: bool) -> Result<Dataset, CliError> {
         let path = self.path(quiet)?;
         let dataset = Dataset::new(Catalog::read(&path).map_err(explained)?).map_err(explained)?;
@@ -250,7 +250,8 @@ fn read(input: impl Read, name: &str) -> Result<String, CliError> {
     String::from_utf8(bytes).map_err(|_| cannot(format!("{name} is not text")))
 }
 
-/// Takes over the text of a catalog that is about to be used: where curators have accounts, what loosens it needs two of them.
+/// Takes over the text of a catalog that is about to be used: where curators have accounts, what loosens it
+/// needs two of them.
 pub(crate) fn take_over(store: &mut Store, catalog: &Path) -> Result<(), CliError> {
     use server::governance::{self, Error};
     let text = std::fs::read_to_string(catalog).map_err(|cause| {

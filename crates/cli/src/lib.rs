@@ -104,9 +104,11 @@ enum Command {
     Worker(worker::Arguments),
 }
 
-/// Runs the command that these words ask for, of which the first is the program's name, and returns the exit code.
+/// Runs the command that these words ask for, of which the first is the program's name, and returns the exit
+/// code.
 ///
-/// The process is the command's: it writes to its output, listens to its signals, and says how panics are reported.
+/// The process is the command's: it writes to its output, listens to its signals, and says how panics are
+/// reported.
 pub fn main(words: impl IntoIterator<Item = OsString>) -> u8 {
     let code = run_words(words.into_iter().collect());
     // Where another program's runtime ends the process, nobody else writes what is left.
@@ -162,7 +164,8 @@ fn run(command: Command) -> Result<(), terminal::CliError> {
     }
 }
 
-/// A query may begin with a comment, and a comment with two dashes. No option has a blank after them, so such an argument is distinguished by a line break before it.
+/// A query may begin with a comment, and a comment with two dashes. No option has a blank after them, so such
+/// an argument is distinguished by a line break before it.
 fn not_an_option(argument: OsString) -> OsString {
     let is_comment = argument.to_str().is_some_and(|text| {
         text.strip_prefix("--")
@@ -178,8 +181,8 @@ fn not_an_option(argument: OsString) -> OsString {
     }
 }
 
-/// Help and version go to standard output and are a success. What cannot be understood is bad input like any other: an error, a hint,
-/// exit code 2.
+/// Help and version go to standard output and are a success. What cannot be understood is bad input like any
+/// other: an error, a hint, exit code 2.
 fn refused(error: &clap::Error, as_json: bool) -> u8 {
     const HINT: &str = "add --help to the command to see what it takes, with examples";
     if error.use_stderr() && as_json {

@@ -294,9 +294,11 @@ fn against_ledger(
     }
 }
 
-/// The digest of the table that the question makes of the release that the ledger keeps; `None` where the question is not known. Nothing is charged, and no private data is read.
+/// The digest of the table that the question makes of the release that the ledger keeps; `None` where the
+/// question is not known. Nothing is charged, and no private data is read.
 ///
-/// The ledger's words for what a charge was for are mostly the question itself. For which ε it was asked is not in them: the catalog's default and what was charged are tried.
+/// The ledger's words for what a charge was for are mostly the question itself. For which ε it was asked is
+/// not in them: the catalog's default and what was charged are tried.
 fn made_again(
     dataset: Option<&Dataset>,
     sql: Option<&str>,

@@ -198,7 +198,8 @@ fn serve(arguments: &Arguments) -> Result<(), CliError> {
 const SCRATCH: &str = "deniable-worker-";
 const LOCK: &str = "lock";
 
-/// A directory of this worker's own, after those of workers that are gone were removed. It is this worker's for as long as the file is open.
+/// A directory of this worker's own, after those of workers that are gone were removed. It is this worker's
+/// for as long as the file is open.
 fn scratch(place: Option<&Path>) -> Result<(tempfile::TempDir, std::fs::File), CliError> {
     let place = place.map_or_else(std::env::temp_dir, Path::to_owned);
     for entry in std::fs::read_dir(&place).into_iter().flatten().flatten() {

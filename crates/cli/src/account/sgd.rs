@@ -222,7 +222,8 @@ impl Training {
         })
     }
 
-    /// By how many clipping norms one example can move the sum: one that comes or goes by one, one that is replaced by two.
+    /// By how many clipping norms one example can move the sum: one that comes or goes by one, one that is
+    /// replaced by two.
     fn norms(&self) -> Rational {
         match self.sampler.neighbors() {
             Neighbors::AddRemove => Rational::ONE,

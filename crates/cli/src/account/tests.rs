@@ -380,7 +380,8 @@ fn release() -> impl Strategy<Value = [String; 2]> {
     )
 }
 
-/// When a command line is taken to hang: far longer than any takes, also on a machine that does much else at once, where some calibrations were seen to take a minute.
+/// When a command line is taken to hang: far longer than any takes, also on a machine that does much else at
+/// once, where some calibrations were seen to take a minute.
 const PATIENCE: Duration = Duration::from_secs(900);
 
 /// Whether the command line returns, with an answer that has content or with an error that has a hint.

@@ -59,8 +59,8 @@ pub(super) struct Parameters {
 }
 
 impl Parameters {
-    /// The same as the library reads them. The ε of randomized response comes from elsewhere: on the command line `--epsilon` is a question
-    /// for all other mechanisms.
+    /// The same as the library reads them. The ε of randomized response comes from elsewhere: on the command
+    /// line `--epsilon` is a question for all other mechanisms.
     pub(super) fn read(&self) -> document::Parameters {
         let kind = self.kind.map(|kind| match kind {
             Kind::Uniform => document::MechanismKind::Uniform,

@@ -296,7 +296,8 @@ impl Arguments {
         Ok(witness)
     }
 
-    /// The command that makes the same audit again on the same pair; its draws are the program's own, so they are new.
+    /// The command that makes the same audit again on the same pair; its draws are the program's own, so they
+    /// are new.
     fn replay(&self, inputs: &[String; 2], samples: u64) -> String {
         let mut words = ["deniable", "audit", "run"].map(String::from).to_vec();
         let mut option = |name: &str, value: Option<String>| {

@@ -168,7 +168,8 @@ fn a_claim_on_the_edge_gets_one_that_can_be_proved() {
     assert!(text.contains("proved"), "{text}");
 }
 
-/// A corner of the ranges, and what it must say. Each took minutes or gigabytes once, and takes a fraction of a second.
+/// A corner of the ranges, and what it must say. Each took minutes or gigabytes once, and takes a fraction of
+/// a second.
 #[test]
 fn the_corners_of_the_ranges_are_answered() {
     let cases: [(&str, &str, &str, &[&str]); 11] = [

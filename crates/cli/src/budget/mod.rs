@@ -252,7 +252,8 @@ fn kept_head(text: &str) -> Result<Head, CliError> {
     }
 }
 
-/// A ledger that is not what was written is a check that failed; one that cannot be read is input that cannot be used.
+/// A ledger that is not what was written is a check that failed; one that cannot be read is input that cannot
+/// be used.
 pub(crate) fn broken(error: ledger::Error) -> CliError {
     let failed = matches!(
         error,

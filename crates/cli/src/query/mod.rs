@@ -133,7 +133,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Asks, and shows how far the question has come. `watched` hears of it too, so that Ctrl-C is told what it means.
+/// Asks, and shows how far the question has come. `watched` hears of it too, so that Ctrl-C is told what it
+/// means.
 pub(crate) fn answered(
     dataset: &Dataset,
     ask: &QueryRequest,

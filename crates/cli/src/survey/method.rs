@@ -122,7 +122,8 @@ impl MethodArguments {
 /// This many answers are named in a sentence.
 const MOST_NAMED: usize = 12;
 
-/// What an answer counts as that is none of the possible ones, as a sentence. It is said in every run, whatever the answers are.
+/// What an answer counts as that is none of the possible ones, as a sentence. It is said in every run,
+/// whatever the answers are.
 pub(super) fn catch_all_words(method: &Questionnaire) -> String {
     let answers = method.answers();
     let more = if answers.len() > MOST_NAMED { ", …" } else { "" };

@@ -59,7 +59,8 @@ impl Arguments {
         read.map_err(explained)
     }
 
-    /// Refuses a file of a private table of the catalog, where there is a catalog: its rows are not public because somebody says so here.
+    /// Refuses a file of a private table of the catalog, where there is a catalog: its rows are not public
+    /// because somebody says so here.
     fn check_public(&self, path: &Path) -> Result<(), CliError> {
         let Some(catalog) = self.catalog.named() else {
             return Ok(());

@@ -93,7 +93,8 @@ pub(super) fn bound(portal: &Portal<Prepared>) -> Result<Statement, Failure> {
     prepared.bound(&literals)
 }
 
-/// How a column is written. A client that states formats states one, or one for each column; it is checked where their number is known.
+/// How a column is written. A client that states formats states one, or one for each column; it is checked
+/// where their number is known.
 pub(super) fn format_of(format: &Format, place: usize) -> FieldFormat {
     match format {
         Format::UnifiedText => FieldFormat::Text,

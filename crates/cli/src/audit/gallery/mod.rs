@@ -104,7 +104,8 @@ impl Arguments {
         })
     }
 
-    /// Audits every exhibit with every seed: all seeds of one, then all of the next. An interrupt leaves out those that were not begun.
+    /// Audits every exhibit with every seed: all seeds of one, then all of the next. An interrupt leaves out
+    /// those that were not begun.
     fn audit(
         &self,
         exhibits: &[&'static Exhibit],

@@ -33,7 +33,8 @@ pub(super) struct DemoArguments {
 const BYTES: usize = 8_000;
 /// A line is at most so long: most are one row of the model's.
 const LONGEST: usize = 40;
-/// Times that each line is seen. Without privacy that is enough to learn lines by heart; with privacy more would only be noisier.
+/// Times that each line is seen. Without privacy that is enough to learn lines by heart; with privacy more
+/// would only be noisier.
 const EPOCHS: u64 = 100;
 const PRIVATE_EPOCHS: u64 = 8;
 /// Runs the command.

@@ -17,11 +17,12 @@ use super::names::{Found, Names};
 const LONGEST: usize = 100_000;
 /// The most tokens of a statement, without white space.
 const MOST_TOKENS: usize = 30_000;
-/// The most tokens that can each put an expression one level deeper without parentheses: chains such as `a + a + a` are deep trees,
-/// and dropping a tree takes stack.
+/// The most tokens that can each put an expression one level deeper without parentheses: chains such as
+/// `a + a + a` are deep trees, and dropping a tree takes stack.
 const MOST_CHAINED: usize = 1_500;
-/// How often the parser may read tokens. Where it cannot tell what a parenthesis begins, it tries one reading after the other, each of
-/// them with all that is inside: up to [`READINGS`] for each of the parentheses and brackets around a token.
+/// How often the parser may read tokens. Where it cannot tell what a parenthesis begins, it tries one reading
+/// after the other, each of them with all that is inside: up to [`READINGS`] for each of the parentheses and
+/// brackets around a token.
 const MOST_READ: u64 = 4_000_000;
 const READINGS: u64 = 5;
 
@@ -121,7 +122,8 @@ fn without_schema(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     kept
 }
 
-/// Whether a token can lengthen a chain. Commas, names, literals and parentheses cannot; the parser limits the latter itself.
+/// Whether a token can lengthen a chain. Commas, names, literals and parentheses cannot; the parser limits
+/// the latter itself.
 fn chains(token: &Token) -> bool {
     match token {
         Token::Word(word) => matches!(
