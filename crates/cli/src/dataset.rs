@@ -45,7 +45,8 @@ impl CatalogArguments {
         Dataset::new(catalog).map_err(explained)
     }
 
-    /// The same for a command that asks a query, with a warning if the catalog is a draft that is not filled in.
+    /// The same for a command that asks a query, with a warning if the catalog is a draft that is not filled
+    /// in.
     pub(crate) fn open_to_ask(&self, quiet: bool) -> Result<Dataset, CliError> {
         let path = self.path(quiet)?;
         let dataset = Dataset::new(Catalog::read(&path).map_err(explained)?).map_err(explained)?;
