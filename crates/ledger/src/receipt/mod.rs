@@ -8,6 +8,7 @@
 //!   the query with this digest.
 //! - The ledger keeps what the entry paid for, with this digest.
 //! - The table with this digest is what the query makes of it.
+//!
 //! Proof: Ed25519 is unforgeable under chosen messages (Brendel, Cremers, Jackson and Zhao 2021, for the
 //! checks that `ring` makes), and [`Receipt::signed_bytes`] writes each field after its length, so no two
 //! receipts have the same bytes. A digest stands for what it is of as far as SHA-256 has no collisions.
