@@ -23,6 +23,8 @@ mod reading;
 mod sampled;
 #[cfg(test)]
 mod tests;
+mod truncated;
+mod waves;
 
 use crate::{
     Delta, Epsilon, Error, Event, Guarantee, PrivacyUnit, Promise, Sampler, delta_of_gaussian,

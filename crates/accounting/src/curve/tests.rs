@@ -106,7 +106,7 @@ fn step(q: f64, sigma: f64, direction: Direction) -> Sampled {
 /// Both ways to the same ε, which must overlap; the lattice's lower end is loose for many events.
 fn overlap(distributions: &LossDistributions, delta: f64, loose: f64) {
     let aim = libm::log(delta);
-    let contour = Contour::new(distributions, Aim::Delta(aim), contour::POINTS)
+    let contour = Contour::new(distributions, Aim::Delta(aim))
         .map(Profile::Contour)
         .and_then(|profile| profile.solve((aim, aim)));
     let lattice = Lattice::new(distributions, Aim::Delta(aim), lattice::POINTS)
