@@ -6,15 +6,15 @@
 //!
 //! Rate, noise, steps and δ are drawn independently, each uniform in its logarithm: q in [1e-6, 1], σ in [0.25, 50], T in [1, 1e6],
 //! δ in [1e-12, 1e-3]; calibrations draw ε in [0.05, 200] in place of σ. Prints the worst time and the worst relative width
-//! (upper − lower)/upper, and the quantiles of both. With `--out`, one JSON object a case, which `corners.py` holds against peers.
+//! (upper − lower)/upper, and the quantiles of both. Times are CPU time of the one thread. With `--out`, one JSON object a case, which `corners.py` holds against peers.
 
 use accounting::{
     Curve, Delta, Epsilon, Event, Neighbors, PrivacyUnit, Ratio, Sampler, smallest_training_multiplier,
 };
 use exact::{Rational, from_f64};
+use cpu_time::ProcessTime;
 use std::error::Error;
 use std::io::Write as _;
-use std::time::Instant;
 
 /// SplitMix64: cases that a seed brings back.
 struct Draw(u64);
@@ -98,7 +98,7 @@ fn epsilon(draw: &mut Draw) -> Result<Case, Box<dyn Error>> {
 
 fn measure(rate: f64, sigma: f64, steps: u64, delta: f64) -> Result<Case, Box<dyn Error>> {
     let asked = Delta::rounded_down(&decimal(delta)?)?;
-    let start = Instant::now();
+    let start = ProcessTime::now();
     let found = curve(rate, &decimal(sigma)?, steps)?.epsilon(&asked)?;
     let seconds = start.elapsed().as_secs_f64();
     let (lower, upper) = (found.lower.to_f64_down(), found.upper.to_f64_up());
@@ -118,7 +118,7 @@ fn calibrate(rate: f64, target: f64, steps: u64, delta: f64) -> Result<Option<Ca
     let asked = Delta::rounded_down(&decimal(delta)?)?;
     let sampler = Sampler::Poisson { rate: Ratio::at_least(&decimal(rate)?) };
     let aim = Epsilon::rounded_down(&from_f64(target).ok_or("not a number")?)?;
-    let start = Instant::now();
+    let start = ProcessTime::now();
     let Ok(sigma) = smallest_training_multiplier(&sampler, steps, &aim, &asked) else {
         // So small a rate that hardly any noise suffices.
         return Ok(None);

@@ -54,7 +54,7 @@ const SMOOTHED_POINTS: usize = 1 << 17;
 /// The relative width of ε that smoothing may cost, where so many points suffice for it.
 const SMOOTHED_WIDTH: f64 = 5e-7;
 /// No contour further out than this is tried, nor one closer to the pole at 0.
-const C_RANGE: (f64, f64) = (1e-7, 1e7);
+const C_RANGE: (f64, f64) = (1e-7, 1e11);
 /// Phases that are made from one, before the next is computed.
 const TURNS: usize = 32;
 
@@ -257,7 +257,7 @@ impl Course {
             alias_exponent(rough, c, epsilon, aim, false)?,
         );
         // A little wider than needed, and then η as a short binary fraction, so that every kη is exact.
-        let period = 1.05 * up.1.max(down.1).max(1e-9);
+        let period = 1.05 * up.1.max(down.1).max(1e-13);
         let eta = short_fraction(std::f64::consts::TAU / period);
         let period = (Ball::exact(2.0) * Ball::pi()).over(Ball::exact(eta)).lower();
         let alias = |x: f64| -> Option<(f64, f64)> {
@@ -337,7 +337,10 @@ impl Contour {
         let gaussian = LossDistribution::Gaussian {
             mu_squared: Ball::exact(variance),
         };
-        falling.push((gaussian.decay(course.c, gaussian.log_moment(course.c, 1e-12)?.upper()), 1.0));
+        falling.push((
+            gaussian.decay(course.c, gaussian.log_moment(course.c, 1e-12)?.upper()),
+            1.0,
+        ));
         distributions.push((gaussian, 1.0));
         let most = 4.0 * SMOOTHED_POINTS as f64;
         let (end, high) = tail(&falling, course.aim, course.eta, most)?;
@@ -346,7 +349,13 @@ impl Contour {
         let aim = course.aim + 11.0 + 2.0 * libm::log1p(course.c);
         let density = density_tail(&falling, variance, aim, course.eta, most)?;
         let count = count.max((density.0 / course.eta).ceil() as usize);
-        Self::along(&course, &distributions, count, (high, Some((variance, density.1))), beyond)
+        Self::along(
+            &course,
+            &distributions,
+            count,
+            (high, Some((variance, density.1))),
+            beyond,
+        )
     }
 
     fn along(
@@ -389,12 +398,19 @@ impl Contour {
                 twice * (value.1 * x - value.0 * y) / square,
             );
             let size = libm::hypot(value.0, value.1);
-            terms.push(quotient, twice * (error + 16.0 * f64::EPSILON * size) / over * (1.0 + 1e-9));
+            terms.push(
+                quotient,
+                twice * (error + 16.0 * f64::EPSILON * size) / over * (1.0 + 1e-9),
+            );
             if smoothing.is_some() {
                 density.push((twice * value.0, twice * value.1), twice * error * (1.0 + 1e-9));
             }
         }
-        let smoothing = smoothing.map(|(variance, tail)| Smoothing { variance, terms: density, tail });
+        let smoothing = smoothing.map(|(variance, tail)| Smoothing {
+            variance,
+            terms: density,
+            tail,
+        });
         Some(Self {
             guess: course.epsilon.max(0.0),
             c,
@@ -456,7 +472,7 @@ impl Contour {
 
     /// How close to the answer it is worth looking for it, as a part of it.
     pub(super) fn precision(&self) -> f64 {
-        if self.smoothing.is_some() { 2e-9 } else { 1e-13 }
+        if self.smoothing.is_some() { 2e-9 } else { 2e-11 }
     }
 }
 
@@ -468,14 +484,18 @@ fn logarithm(lines: &[(Line, f64)], k: usize, eta: f64) -> ((f64, f64), f64) {
         (re, im) = (re + times * x, im + times * y);
         if radius.is_finite() {
             // One product and one sum each.
-            off += times * radius + 2.0 * f64::EPSILON * ((times * x).abs() + (times * y).abs() + re.abs() + im.abs());
+            off += times * radius
+                + 2.0 * f64::EPSILON * ((times * x).abs() + (times * y).abs() + re.abs() + im.abs());
         } else {
             open = true;
         }
     }
     let off = off * (1.0 + 1e-9);
     if open || !(off < 1.0) {
-        return ((re + if off.is_nan() { f64::INFINITY } else { off }, 0.0), f64::INFINITY);
+        return (
+            (re + if off.is_nan() { f64::INFINITY } else { off }, 0.0),
+            f64::INFINITY,
+        );
     }
     ((re, im), off)
 }
@@ -573,7 +593,13 @@ fn tail(falling: &[(Falling, f64)], aim: f64, eta: f64, most: f64) -> Option<(f6
 
 /// The same for the density, smoothed by a Gaussian of this variance: (1/π)·∫ over [t, ∞) of |M| du, where the Gaussian alone makes it
 /// at most |M|/(πvt).
-fn density_tail(falling: &[(Falling, f64)], variance: f64, aim: f64, eta: f64, most: f64) -> Option<(f64, f64)> {
+fn density_tail(
+    falling: &[(Falling, f64)],
+    variance: f64,
+    aim: f64,
+    eta: f64,
+    most: f64,
+) -> Option<(f64, f64)> {
     let bound = |t: f64| log_bound(falling, t) - libm::log(std::f64::consts::PI * variance * t) + 1e-6;
     first_below(bound, aim, eta, most)
 }

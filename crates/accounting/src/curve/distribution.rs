@@ -276,12 +276,16 @@ impl Line {
 fn ln_1p((x, y): (f64, f64), off: f64) -> ((f64, f64), f64) {
     let square = 2.0 * x + x * x + y * y;
     let size = libm::hypot(1.0 + x, y);
-    if off.is_nan() || off >= 0.5 * size {
+    if off.is_nan() || off + 2.0 * f64::EPSILON * (1.0 + y.abs()) >= 0.25 * size {
         return ((libm::log(size + off) + 1e-12, 0.0), f64::INFINITY);
     }
     // |ln(w + d) − ln w| ≤ |d|/(|w| − |d|). The rounding of the square is that of its three parts.
-    let rounding = 3.0 * f64::EPSILON * (2.0 * x.abs() + x * x + y * y) / (size * size);
-    let re = if size > 0.5 { 0.5 * libm::log1p(square) } else { libm::log(size) };
+    let (re, rounding) = if size > 0.5 {
+        let rounding = 3.0 * f64::EPSILON * (2.0 * x.abs() + x * x + y * y) / (size * size);
+        (0.5 * libm::log1p(square), rounding)
+    } else {
+        (libm::log(size), 0.0)
+    };
     let im = libm::atan2(y, 1.0 + x);
     let logarithms = 4.0 * f64::EPSILON * (re.abs() + im.abs() + if size > 0.5 { 0.0 } else { 1.0 });
     let moved = (off + f64::EPSILON * (1.0 + y.abs())) / (size - off);

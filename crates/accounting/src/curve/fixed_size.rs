@@ -171,7 +171,12 @@ pub(super) fn line(distribution: &Sampled, c: f64, t: f64, tolerance: f64) -> Op
 
 /// How fast |M(c + it)| falls, where M(c) ≤ `moment`: the losses above 0 turn, the others are counted whole.
 pub(super) fn decay(distribution: &Sampled, c: f64, moment: f64) -> Decay {
-    Decay::new(distribution, 1.0 + c, moment, (start(distribution).upper(), f64::INFINITY))
+    Decay::new(
+        distribution,
+        1.0 + c,
+        moment,
+        (start(distribution).upper(), f64::INFINITY),
+    )
 }
 
 /// The distribution on a lattice.

@@ -77,7 +77,7 @@ impl Profile {
     /// An ε, not above `upper`, at which δ is certainly at least what is asked, and hardly smaller than needed; 0 when there is none.
     fn lower_end(&self, upper: f64, log_delta: f64) -> Option<f64> {
         let over = |epsilon: f64| Some(self.log_delta(epsilon)?.0 - log_delta);
-        let (mut high, mut step) = (upper, 10.0 * self.precision() * upper.max(1e-6));
+        let (mut high, mut step) = (upper, 10.0 * self.precision() * upper.max(1e-12));
         if over(high)? >= 0.0 {
             return Some(high);
         }
@@ -118,26 +118,48 @@ fn narrow(
     function: impl Fn(f64) -> Option<f64>,
 ) -> Option<(f64, f64)> {
     // Regula falsi that halves the weight of an end that stays (Illinois), and bisection where that is slow.
-    let (mut weight_low, mut weight_high) = (low.1, high.1);
+    let (mut weight_low, mut weight_high, mut last) = (low.1, high.1, 0.0);
     for round in 0..200 {
-        if high.0 - low.0 < precision * high.0.max(1e-6) {
+        let wide = high.0 - low.0;
+        if wide < precision * high.0.max(1e-12) {
             break;
         }
-        let mut next = high.0 - weight_high * (high.0 - low.0) / (weight_high - weight_low);
+        let root = high.0 - weight_high * wide / (weight_high - weight_low);
+        // A little to the other side than the last one, so that both ends come close.
+        let mut next = root + last * 0.3 * precision * high.0.max(1e-12);
         if !(next > low.0 && next < high.0) || round % 6 == 5 {
             next = f64::midpoint(low.0, high.0);
         }
         let at = function(next)?;
-        // Land on both sides of the root, close to it, rather than on one side only.
         if at > 0.0 {
             (low, weight_low) = ((next, at), at);
-            weight_high *= 0.5;
+            if last > 0.0 {
+                weight_high *= 0.5;
+            }
+            last = 1.0;
         } else {
             (high, weight_high) = ((next, at), at);
-            weight_low *= 0.5;
+            if last < 0.0 {
+                weight_low *= 0.5;
+            }
+            last = -1.0;
         }
     }
     Some((low.0, high.0))
+}
+
+/// Whether δ(ε) is certainly at most e^`log_delta`: by the largest loss, or by Markov's inequality, without a contour.
+pub(super) fn certainly_below(distributions: &LossDistributions, epsilon: f64, log_delta: f64) -> bool {
+    if lattice::largest(distributions).is_some_and(|largest| largest <= epsilon) {
+        return true;
+    }
+    // e^(cε) with c in units of 1/ε.
+    [2.0, 4.0, 8.0, 16.0, 32.0, 64.0].iter().any(|part| {
+        let c = part / epsilon;
+        c < 1e6
+            && log_moment(distributions, c)
+                .is_some_and(|moment| moment + log_kappa(c) - c * epsilon + 1e-9 < log_delta)
+    })
 }
 
 /// Two ends around the smallest ε at which ln δ(ε) is at most `log_delta`, itself between two ends.

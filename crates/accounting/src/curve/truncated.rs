@@ -132,7 +132,11 @@ impl Truncated {
         };
         // X^λ and X^α, and 1 + |α|·|X − 1| with |X − 1| ≤ q(e^w + 1).
         let turned = power + libm::log1p(libm::exp(tau * angle)).min(tau * angle + 0.7);
-        let turned = if turned.is_nan() { power + tau * angle + 0.7 } else { turned };
+        let turned = if turned.is_nan() {
+            power + tau * angle + 0.7
+        } else {
+            turned
+        };
         let rest = libm::log1p(alpha.abs() * (v + step.rate.middle));
         let sum = log_add(turned, rest);
         density + sum + SLACK * (1.0 + density.abs() + power.abs() + tau * angle)
@@ -228,10 +232,28 @@ impl Truncated {
         })
     }
 
-    /// ln M(c).
+    /// ln M(c), or more where M is too large for a float.
     pub(super) fn log_moment(&self, c: f64, tolerance: f64) -> Option<Ball> {
-        let log_moment = self.line(c, 0.0, 0, tolerance)?.real.ln_1p();
-        log_moment.is_finite().then_some(log_moment)
+        let alpha = self.exponent(c);
+        if alpha * self.step.rough_loss(self.high) < 300.0 {
+            let found = self.line(c, 0.0, 0, tolerance).map(|line| line.real.ln_1p());
+            if let Some(log_moment) = found.filter(|log_moment| log_moment.is_finite()) {
+                return Some(log_moment);
+            }
+        }
+        // Cell by cell, each at its end where φ and where X^α is largest.
+        let width = (0.25 / (1.0 + alpha.abs() / self.step.sigma.lower())).max(1e-4);
+        let cells = ((self.high - self.low) / width).ceil();
+        let sum = (0..cells as u32).fold(f64::NEG_INFINITY, |sum, i| {
+            let left = self.low + width * f64::from(i);
+            let right = left + width;
+            let nearest = left.max(-right).max(0.0);
+            let loss = self.step.rough_loss(if alpha >= 0.0 { right } else { left });
+            log_add(sum, alpha * loss - nearest * nearest / 2.0)
+        });
+        let bound = sum + libm::log(width) - 0.91;
+        let bound = bound + SLACK * (1.0 + bound.abs());
+        (bound.is_finite() && cells < 1e6).then(|| Ball::exact(bound))
     }
 
     /// How fast |M(c + it)| falls, where M(c) ≤ `moment`.
@@ -247,7 +269,11 @@ impl TruncatedLine {
             return ((self.real.middle, 0.0), self.real.radius);
         };
         let (re, im) = waves.values[k];
-        let im = if self.direction == Direction::Remove { im } else { -im };
+        let im = if self.direction == Direction::Remove {
+            im
+        } else {
+            -im
+        };
         let real = self.real.middle + re;
         let rounding = f64::EPSILON * (self.real.middle.abs() + re.abs());
         let off = waves.error(k) + self.real.radius + self.error + rounding;
