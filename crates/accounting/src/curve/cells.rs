@@ -46,6 +46,8 @@ impl LossDistribution {
             LossDistribution::Sampled(distribution) => {
                 sampled(distribution, distribution.direction, step, reach)
             }
+            // Only contours are made of these.
+            LossDistribution::Truncated(_) => None,
             LossDistribution::FixedSize(distribution) => super::fixed_size::cells(distribution, step, reach),
             LossDistribution::DiscreteGaussian {
                 variance,

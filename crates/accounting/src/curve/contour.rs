@@ -17,22 +17,46 @@
 //! # The tail
 //! What lies beyond |Im z| = t is bounded by ∫ |M(c+iu)|/u² du, with a bound on |M| that only falls (see `distribution::Falling`).
 //!
+//! # Smoothing
+//! Few steps have moments that hardly fall, and the sum is long. With one more Gaussian, whose loss ξ is normal with variance v and mean
+//! v/2 under P, they fall like e^(−vt²/2). More noise says more, so δ_v, with the Gaussian, is at least δ, and it is hardly more: as a
+//! function of ε, δ'' − δ' is the density f of the loss under P (a measure, if L has atoms), ξ = ξ_u for u = v diffuses with drift, so
+//! ∂δ_u/∂u = ½E[(δ'' − δ')(ε − ξ_u)] = ½f_u(ε), with f_u the density of L + ξ_u. The density of ξ_u at x is
+//! n_u(x) = (2πu)^(−½)·e^(−x²/2u)·e^(x/2 − u/8), and ∫₀^v u^(−½)·e^(−x²/2u) du ≤ 2√v·e^(−x²/2v), so ∫₀^v n_u(x) du ≤ 2v·e^(v/8)·n_v(x):
+//!
+//! ```text
+//! δ_v(ε) − v·e^(v/8)·f_v(ε) ≤ δ(ε) ≤ δ_v(ε).
+//! ```
+//!
+//! f_v is the same sum without the divisor z(z+1), and by Poisson summation and f ≥ 0 an upper bound as well.
+//!
+//! # Tails of a step
+//! Sampled steps are cut before (see `truncated`); what was dropped is added to the bound above.
+//!
+//! # Rounding
+//! Terms are plain floats, each with a bound on its error, which are added up. The phases e^(−ikηε) are products of a few that are computed.
+//!
 //! # The choice of c
 //! Any c is right. The saddle point, where the integrand is smallest and turns least, makes the sum short and keeps its terms no
 //! larger than their sum, so that rounding stays relative to δ, however small δ is.
 
-use super::ball::{Ball, Complex};
+use super::ball::Ball;
 use super::distribution::{Falling, Line, LossDistribution, RoughLoss};
+use super::truncated::Truncated;
 
-/// Relative size of what may be left out, each of aliases and tail.
+/// Relative size of what may be left out, each of aliases, tail and the tails of steps.
 const LEFT_OUT: f64 = 1e-10;
 /// The most evaluations of loss nodes that are worth it.
 const MOST_WORK: f64 = 2e7;
-/// Points of a contour: usually, and where each is asked for often.
-pub(super) const POINTS: f64 = 1e6;
-pub(super) const FEW_POINTS: f64 = 3e4;
+/// Points of a contour: as it is, and smoothed.
+const POINTS: usize = 20_000;
+const SMOOTHED_POINTS: usize = 1 << 17;
+/// The relative width of ε that smoothing may cost, where so many points suffice for it.
+const SMOOTHED_WIDTH: f64 = 5e-7;
 /// No contour further out than this is tried, nor one closer to the pole at 0.
-const C_RANGE: (f64, f64) = (1e-7, 1e7);
+const C_RANGE: (f64, f64) = (1e-7, 1e11);
+/// Phases that are made from one, before the next is computed.
+const TURNS: usize = 32;
 
 /// LossDistributions, and how often each occurs.
 pub(super) type LossDistributions = Vec<(LossDistribution, f64)>;
@@ -42,14 +66,33 @@ pub(super) struct Contour {
     guess: f64,
     c: f64,
     eta: f64,
-    /// ln M(c + ikη) − scale, for k = 0, 1, ….
-    values: Vec<Complex>,
+    /// M/(z(z+1)) at z = c + ikη, for k = 0, 1, …, in units of e^scale; from k = 1 on twice.
+    terms: Terms,
     /// ln M(c), roughly: the size of everything.
     scale: f64,
     /// At least ln of the tail without its factor e^(−cε).
     tail: f64,
     /// (x, ln of the bound on all terms n > 0 without its factor e^(−xε)), and the same for n < 0.
     aliases: [(f64, f64); 2],
+    /// At least ln of the mass that was cut off the steps.
+    beyond: f64,
+    smoothing: Option<Smoothing>,
+}
+
+/// What a Gaussian more costs.
+struct Smoothing {
+    variance: f64,
+    /// As the contour's, for the density: M.
+    terms: Terms,
+    tail: f64,
+}
+
+/// Terms of a sum over k, and how far they are off together.
+#[derive(Default)]
+struct Terms {
+    values: Vec<(f64, f64)>,
+    error: f64,
+    size: f64,
 }
 
 /// What is asked: the ε of this ln δ, or the δ of this ε.
@@ -171,15 +214,36 @@ fn tolerance(distributions: &LossDistributions, times: f64) -> f64 {
     1e-12 / (times * distributions.len() as f64)
 }
 
-impl Contour {
-    /// A contour that is good near `aim` and has at most this many points.
-    pub(super) fn new(distributions: &LossDistributions, aim: Aim, most: f64) -> Option<Self> {
-        if !distributions
-            .iter()
-            .all(|(distribution, _)| distribution.has_lines())
-        {
-            return None;
-        }
+/// The distributions with their sampled steps cut, for sums whose δ is about e^`log_delta`, and at least ln of the mass cut off.
+fn cut(distributions: &LossDistributions, log_delta: f64) -> (LossDistributions, f64) {
+    let mut beyond = 0.0;
+    let share = libm::exp(log_delta + libm::log(LEFT_OUT)).max(1e-290) / distributions.len() as f64;
+    let cut = distributions
+        .iter()
+        .map(|(distribution, times)| match distribution {
+            LossDistribution::Sampled(step) => {
+                let (cut, lost) = Truncated::new(step, (share / times).max(1e-300));
+                beyond += lost * times;
+                (LossDistribution::Truncated(cut), *times)
+            }
+            other => (*other, *times),
+        })
+        .collect();
+    (cut, libm::log(beyond * (1.0 + 1e-9)) + 1e-12)
+}
+
+/// Where a contour goes.
+struct Course {
+    c: f64,
+    epsilon: f64,
+    eta: f64,
+    aliases: [(f64, f64); 2],
+    /// What is left out is below this, with its factor e^(cε).
+    aim: f64,
+}
+
+impl Course {
+    fn new(distributions: &LossDistributions, aim: Aim) -> Option<Self> {
         let rough = &RoughLosses::new(distributions);
         let c = rough.aim(aim)?;
         let (saddle, height) = rough.saddle(c);
@@ -193,7 +257,7 @@ impl Contour {
             alias_exponent(rough, c, epsilon, aim, false)?,
         );
         // A little wider than needed, and then η as a short binary fraction, so that every kη is exact.
-        let period = 1.05 * up.1.max(down.1).max(1e-3);
+        let period = 1.05 * up.1.max(down.1).max(1e-13);
         let eta = short_fraction(std::f64::consts::TAU / period);
         let period = (Ball::exact(2.0) * Ball::pi()).over(Ball::exact(eta)).lower();
         let alias = |x: f64| -> Option<(f64, f64)> {
@@ -208,67 +272,161 @@ impl Contour {
                     + 1e-14 * x * (1.0 + libm::log1p(x)),
             ))
         };
-        let aliases = [alias(up.0)?, alias(down.0)?];
+        Some(Self {
+            c,
+            epsilon,
+            eta,
+            aliases: [alias(up.0)?, alias(down.0)?],
+            aim: aim + c * epsilon,
+        })
+    }
 
-        let falling = distributions
+    /// How fast each distribution's moments fall.
+    fn falling(&self, distributions: &LossDistributions) -> Option<Vec<(Falling, f64)>> {
+        distributions
             .iter()
             .map(|(distribution, times)| {
                 let log_moment = distribution
-                    .log_moment(c, tolerance(distributions, *times))?
+                    .log_moment(self.c, tolerance(distributions, *times))?
                     .upper();
-                Some((distribution.decay(c, log_moment), *times))
+                Some((distribution.decay(self.c, log_moment), *times))
             })
-            .collect::<Option<Vec<_>>>()?;
-        let (end, tail) = tail(&falling, aim + c * epsilon, eta)?;
-        let count = (end / eta).ceil();
-        if count > most {
+            .collect()
+    }
+
+    /// The variance of a Gaussian for which so many points suffice, and which costs no more than it may, if that is possible.
+    fn variance(&self) -> f64 {
+        let epsilon = self.epsilon.max(1e-3 / (1.0 + self.c));
+        // The ends are v(1+c) apart, and |M| has fallen by what may be left out at t = √(2·ln/v).
+        let wanted = SMOOTHED_WIDTH * epsilon / (1.0 + self.c);
+        let possible = -2.2 * libm::log(LEFT_OUT) / libm::pow(self.eta * SMOOTHED_POINTS as f64, 2.0);
+        wanted.max(possible)
+    }
+}
+
+impl Contour {
+    /// A contour that is good near `aim`: as it is, or smoothed where that takes fewer points.
+    pub(super) fn new(distributions: &LossDistributions, aim: Aim) -> Option<Self> {
+        if !distributions
+            .iter()
+            .all(|(distribution, _)| distribution.has_lines())
+        {
             return None;
         }
+        // About what δ is, for the tails: from tails that are certainly small enough.
+        let log_delta = match aim {
+            Aim::Delta(log_delta) => log_delta,
+            Aim::Epsilon(_) => {
+                let rough = RoughLosses::new(&cut(distributions, libm::log(1e-40)).0);
+                let c = rough.aim(aim)?;
+                rough.saddle(c).1.min(0.0) - 5.0
+            }
+        };
+        let (mut distributions, beyond) = cut(distributions, log_delta);
+        let course = Course::new(&distributions, aim)?;
+        let mut falling = course.falling(&distributions)?;
+        let variance = course.variance();
+        let least = libm::sqrt(-2.0 * libm::log(LEFT_OUT) / variance) / course.eta;
+        let found = tail(&falling, course.aim, course.eta, (2.0 * least).max(500.0));
+        if let Some((end, tail)) = found {
+            let count = (end / course.eta).ceil() as usize;
+            if count <= POINTS.max(least as usize) {
+                return Self::along(&course, &distributions, count, (tail, None), beyond);
+            }
+        }
+        let gaussian = LossDistribution::Gaussian {
+            mu_squared: Ball::exact(variance),
+        };
+        falling.push((
+            gaussian.decay(course.c, gaussian.log_moment(course.c, 1e-12)?.upper()),
+            1.0,
+        ));
+        distributions.push((gaussian, 1.0));
+        let most = 4.0 * SMOOTHED_POINTS as f64;
+        let (end, high) = tail(&falling, course.aim, course.eta, most)?;
+        let count = (end / course.eta).ceil() as usize;
+        // Less is enough for the density, which is about c(c + 1)δ and costs little already.
+        let aim = course.aim + 11.0 + 2.0 * libm::log1p(course.c);
+        let density = density_tail(&falling, variance, aim, course.eta, most)?;
+        let count = count.max((density.0 / course.eta).ceil() as usize);
+        Self::along(
+            &course,
+            &distributions,
+            count,
+            (high, Some((variance, density.1))),
+            beyond,
+        )
+    }
+
+    fn along(
+        course: &Course,
+        distributions: &LossDistributions,
+        count: usize,
+        (tail, smoothing): (f64, Option<(f64, f64)>),
+        beyond: f64,
+    ) -> Option<Self> {
+        let (c, eta) = (course.c, course.eta);
         let lines = distributions
             .iter()
             .map(|(distribution, times)| {
                 Some((
-                    distribution.line(c, count * eta, tolerance(distributions, *times))?,
-                    Ball::exact(*times),
+                    distribution.line(c, eta, count, tolerance(distributions, *times))?,
+                    *times,
                 ))
             })
-            .collect::<Option<Vec<(Line, Ball)>>>()?;
-        if count * lines.iter().map(|(line, _)| line.work() as f64).sum::<f64>() > MOST_WORK {
+            .collect::<Option<Vec<(Line, f64)>>>()?;
+        if count as f64 * lines.iter().map(|(line, _)| line.work() as f64).sum::<f64>() > MOST_WORK {
             return None;
         }
-        let scale = rough.at(c).0;
-        let values = (0..=count as u64)
-            .map(|k| {
-                let t = k as f64 * eta;
-                let start = Complex::new(Ball::exact(-scale), Ball::ZERO);
-                lines
-                    .iter()
-                    .fold(start, |sum, (line, times)| sum + line.ln(t).scale(*times))
-            })
-            .collect();
+        let scale = {
+            let ((re, _), _) = logarithm(&lines, 0, eta);
+            re
+        };
+        let (mut terms, mut density) = (Terms::default(), Terms::default());
+        for k in 0..=count {
+            let ((re, im), off) = logarithm(&lines, k, eta);
+            let (value, error) = power((re - scale, im), off);
+            let twice = if k == 0 { 1.0 } else { 2.0 };
+            let t = k as f64 * eta;
+            // 1/(z(z+1)): one over a² − t² + a + it(2a + 1) at a = c.
+            let (x, y) = (c * (c + 1.0) - t * t, t * (2.0 * c + 1.0));
+            // |z|²·|z+1|², without the cancellation that x may have.
+            let square = (c * c + t * t) * ((c + 1.0) * (c + 1.0) + t * t);
+            let over = libm::sqrt(square);
+            let quotient = (
+                twice * (value.0 * x + value.1 * y) / square,
+                twice * (value.1 * x - value.0 * y) / square,
+            );
+            let size = libm::hypot(value.0, value.1);
+            terms.push(
+                quotient,
+                twice * (error + 16.0 * f64::EPSILON * size) / over * (1.0 + 1e-9),
+            );
+            if smoothing.is_some() {
+                density.push((twice * value.0, twice * value.1), twice * error * (1.0 + 1e-9));
+            }
+        }
+        let smoothing = smoothing.map(|(variance, tail)| Smoothing {
+            variance,
+            terms: density,
+            tail,
+        });
         Some(Self {
-            guess: epsilon.max(0.0),
+            guess: course.epsilon.max(0.0),
             c,
             eta,
-            values,
+            terms,
             scale,
             tail,
-            aliases,
+            aliases: course.aliases,
+            beyond,
+            smoothing,
         })
     }
 
     /// ln δ(ε), between two ends. `None` when nothing is known of it.
     pub(super) fn log_delta(&self, epsilon: f64) -> Option<(f64, f64)> {
-        let two = Ball::exact(2.0);
-        let mut sum = Ball::ZERO;
-        for (k, value) in self.values.iter().enumerate() {
-            let t = k as f64 * self.eta;
-            let z = Complex::at(self.c, t);
-            let turned = Complex::new(value.re, value.im - Ball::exact(t) * Ball::exact(epsilon));
-            let term = turned.exp().over(z * (z + Complex::ONE)).re;
-            sum = sum + if k == 0 { term } else { two * term };
-        }
-        let sum = sum * Ball::exact(self.eta).over(two * Ball::pi());
+        let sum = self.terms.sum(self.eta, epsilon);
         // In units of e^(scale − cε).
         let unit = Ball::exact(self.scale) - Ball::exact(self.c) * Ball::exact(epsilon);
         let slack = |log: f64| log + 1e-9 * (1.0 + log.abs() * 1e-3);
@@ -282,17 +440,24 @@ impl Contour {
             return None;
         }
         let high = Ball::exact(sum.upper()) + Ball::exact(tail);
-        let low = Ball::exact(sum.lower()) - Ball::exact(tail) - Ball::exact(alias);
+        let mut low = Ball::exact(sum.lower()) - Ball::exact(tail) - Ball::exact(alias);
+        if let Some(smoothing) = &self.smoothing {
+            let density = smoothing.terms.sum(self.eta, epsilon);
+            let tail = libm::exp(slack(smoothing.tail - self.scale));
+            let v = smoothing.variance * (1.0 + 1e-12);
+            let gap = v * libm::exp(v / 8.0) * (density.upper().max(0.0) + tail) * (1.0 + 1e-12);
+            low = low - Ball::exact(gap);
+        }
         if high.lower() <= 0.0 {
             return None;
         }
-        let upper = (unit + high.ln()).upper();
+        let upper = super::log_add((unit + high.ln()).upper(), self.beyond) + 1e-14;
         let lower = if low.lower() > 0.0 {
             (unit + low.ln()).lower()
         } else {
             f64::NEG_INFINITY
         };
-        Some((lower, upper))
+        (!upper.is_nan()).then_some((lower, upper))
     }
 
     /// About how fast ln δ falls with ε.
@@ -303,6 +468,81 @@ impl Contour {
     /// The ε for which it was made.
     pub(super) fn guess(&self) -> f64 {
         self.guess
+    }
+
+    /// How close to the answer it is worth looking for it, as a part of it.
+    pub(super) fn precision(&self) -> f64 {
+        if self.smoothing.is_some() { 2e-9 } else { 2e-11 }
+    }
+}
+
+/// ln of the product of all moments at c + ikη, and at least how far it is off; infinitely, where only its size is bounded.
+fn logarithm(lines: &[(Line, f64)], k: usize, eta: f64) -> ((f64, f64), f64) {
+    let (mut re, mut im, mut off, mut open) = (0.0, 0.0, 0.0, false);
+    for (line, times) in lines {
+        let ((x, y), radius) = line.ln(k, eta);
+        (re, im) = (re + times * x, im + times * y);
+        if radius.is_finite() {
+            // One product and one sum each.
+            off += times * radius
+                + 2.0 * f64::EPSILON * ((times * x).abs() + (times * y).abs() + re.abs() + im.abs());
+        } else {
+            open = true;
+        }
+    }
+    let off = off * (1.0 + 1e-9);
+    if open || !(off < 1.0) {
+        return (
+            (re + if off.is_nan() { f64::INFINITY } else { off }, 0.0),
+            f64::INFINITY,
+        );
+    }
+    ((re, im), off)
+}
+
+/// e^(re + i·im), and at least how far it is off.
+fn power((re, im): (f64, f64), off: f64) -> ((f64, f64), f64) {
+    let size = libm::exp(re);
+    if off.is_infinite() {
+        // A disc around 0.
+        return ((0.0, 0.0), size * (1.0 + 1e-9) + 1e-300);
+    }
+    let (sine, cosine) = libm::sincos(im);
+    // |e^d − 1| ≤ |d|(1 + |d|) for |d| ≤ 1. The difference with the scale was rounded, too.
+    let off = off * (1.0 + off) + f64::EPSILON * (8.0 + re.abs());
+    ((size * cosine, size * sine), size * off * (1.0 + 1e-9) + 1e-300)
+}
+
+impl Terms {
+    fn push(&mut self, value: (f64, f64), error: f64) {
+        self.size += libm::hypot(value.0, value.1) * (1.0 + 1e-9);
+        self.error += error;
+        self.values.push(value);
+    }
+
+    /// η/2π times Σ over k of the real part of the term times e^(−ikηε).
+    fn sum(&self, eta: f64, epsilon: f64) -> Ball {
+        let turn = |k: usize| {
+            let (sine, cosine) = libm::sincos(k as f64 * eta * epsilon);
+            (cosine, -sine)
+        };
+        let steps: Vec<(f64, f64)> = (0..TURNS).map(turn).collect();
+        let mut sum = 0.0;
+        for (block, values) in self.values.chunks(TURNS).enumerate() {
+            let (mut re, mut im) = (0.0, 0.0);
+            for (value, step) in values.iter().zip(&steps) {
+                re += value.0 * step.0 - value.1 * step.1;
+                im += value.0 * step.1 + value.1 * step.0;
+            }
+            let start = turn(block * TURNS);
+            sum += re * start.0 - im * start.1;
+        }
+        // Angles are rounded once, each up to the largest; products, sums of 32, and sums over blocks.
+        let count = self.values.len() as f64;
+        let angle = count * eta * epsilon.abs();
+        let rounding = f64::EPSILON * (angle + count / TURNS as f64 + 2.0 * TURNS as f64 + 20.0);
+        let sum = Ball::exact(sum).widened(self.size * rounding * (1.0 + 1e-6) + self.error * (1.0 + 1e-6));
+        sum * Ball::exact(eta).over(Ball::exact(2.0) * Ball::pi())
     }
 }
 
@@ -324,31 +564,52 @@ fn alias_exponent(rough: &RoughLosses, c: f64, epsilon: f64, aim: f64, above: bo
         .min_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-/// The t from which on the tail is below e^`aim`, and the bound on the tail there.
-fn tail(falling: &[(Falling, f64)], aim: f64, eta: f64) -> Option<(f64, f64)> {
-    let log_moment = |t: f64| {
-        falling
-            .iter()
-            .map(|(distribution, times)| times * distribution.log_bound(t))
-            .sum::<f64>()
-    };
+/// At least ln|M| from t on.
+fn log_bound(falling: &[(Falling, f64)], t: f64) -> f64 {
+    falling
+        .iter()
+        .map(|(distribution, times)| times * distribution.log_bound(t))
+        .sum()
+}
+
+/// The t from which on the tail is below e^`aim`, and the bound on the tail there. `None` beyond `most` points.
+fn tail(falling: &[(Falling, f64)], aim: f64, eta: f64, most: f64) -> Option<(f64, f64)> {
     // (1/π)·∫ over [t, ∞) of |M|/u² du, octave by octave, until what is left could not matter.
     let bound = |t: f64| {
         let (mut sum, mut from) = (f64::NEG_INFINITY, t);
         for _ in 0..200 {
-            let height = log_moment(from) - libm::log(std::f64::consts::PI * from);
+            let height = log_bound(falling, from) - libm::log(std::f64::consts::PI * from);
             if height < sum - 5.0 {
                 return super::log_add(sum, height);
             }
             sum = super::log_add(sum, height - std::f64::consts::LN_2);
             from *= 2.0;
         }
-        super::log_add(sum, log_moment(from) - libm::log(std::f64::consts::PI * from))
+        let height = log_bound(falling, from) - libm::log(std::f64::consts::PI * from);
+        super::log_add(sum, height)
     };
+    first_below(bound, aim, eta, most)
+}
+
+/// The same for the density, smoothed by a Gaussian of this variance: (1/π)·∫ over [t, ∞) of |M| du, where the Gaussian alone makes it
+/// at most |M|/(πvt).
+fn density_tail(
+    falling: &[(Falling, f64)],
+    variance: f64,
+    aim: f64,
+    eta: f64,
+    most: f64,
+) -> Option<(f64, f64)> {
+    let bound = |t: f64| log_bound(falling, t) - libm::log(std::f64::consts::PI * variance * t) + 1e-6;
+    first_below(bound, aim, eta, most)
+}
+
+/// Where a falling `bound` is below `aim`, within an eighth or so, and the bound there.
+fn first_below(bound: impl Fn(f64) -> f64, aim: f64, eta: f64, most: f64) -> Option<(f64, f64)> {
     let mut high = 4.0 * eta;
     while bound(high) > aim {
         high *= 1.5;
-        if high / eta > MOST_WORK {
+        if high / eta > most {
             return None;
         }
     }

@@ -9,6 +9,7 @@ use super::ball::{Ball, Complex};
 use super::fixed_size;
 use super::log_add;
 use super::sampled::{Decay, Direction, Line as SampledLine, Rough, Sampled};
+use super::truncated::{Truncated, TruncatedLine};
 
 /// One distribution of loss.
 #[derive(Clone, Copy, Debug)]
@@ -43,6 +44,8 @@ pub(super) enum LossDistribution {
     },
     /// A step of training on a Poisson sample.
     Sampled(Sampled),
+    /// The same without its far tails: what a contour is made of.
+    Truncated(Truncated),
     /// A step of training on a sample of fixed size.
     FixedSize(Sampled),
     /// Discrete Gaussian noise on one number: lattice only.
@@ -58,6 +61,7 @@ pub(super) enum LossDistribution {
 pub(super) enum Line {
     Closed(LossDistribution, f64),
     Sampled(SampledLine),
+    Truncated(TruncatedLine),
 }
 
 impl LossDistribution {
@@ -66,9 +70,11 @@ impl LossDistribution {
         !matches!(self, LossDistribution::DiscreteGaussian { .. })
     }
 
-    /// The distribution on the line Re z = c for |Im z| ≤ t, with M known to `tolerance` where it is an integral.
-    pub(super) fn line(&self, c: f64, t: f64, tolerance: f64) -> Option<Line> {
+    /// The distribution on the line Re z = c at Im z = kη for k ≤ `count`, with M known to `tolerance` where it is an integral.
+    pub(super) fn line(&self, c: f64, eta: f64, count: usize, tolerance: f64) -> Option<Line> {
+        let t = eta * count as f64;
         match self {
+            LossDistribution::Truncated(step) => step.line(c, eta, count, tolerance).map(Line::Truncated),
             LossDistribution::Sampled(distribution) => distribution.line(c, t, tolerance).map(Line::Sampled),
             LossDistribution::FixedSize(distribution) => {
                 fixed_size::line(distribution, c, t, tolerance).map(Line::Sampled)
@@ -89,9 +95,15 @@ impl LossDistribution {
             let mu_squared = Ball::exact(*sensitivity).square().over(*variance);
             return LossDistribution::Gaussian { mu_squared }.log_moment(c, tolerance);
         }
-        let found = self.line(c, 0.0, tolerance).map(|line| match line {
+        if let LossDistribution::Truncated(step) = self {
+            return step.log_moment(c, tolerance);
+        }
+        let found = self.line(c, 0.0, 0, tolerance).map(|line| match line {
             Line::Sampled(line) => line.real().ln_1p(),
-            closed => closed.ln(0.0).re,
+            closed => {
+                let ((middle, _), off) = closed.ln(0, 0.0);
+                Ball::exact(middle).widened(off)
+            }
         });
         found
             .filter(|log_moment| log_moment.is_finite())
@@ -124,6 +136,7 @@ impl LossDistribution {
             }
             LossDistribution::Gaussian { .. }
             | LossDistribution::Sampled(_)
+            | LossDistribution::Truncated(_)
             | LossDistribution::FixedSize(_)
             | LossDistribution::DiscreteGaussian { .. } => None,
         }
@@ -169,6 +182,7 @@ impl LossDistribution {
                 sum.over((z + z + one).scale(double_sine))
             }
             LossDistribution::Sampled(_)
+            | LossDistribution::Truncated(_)
             | LossDistribution::FixedSize(_)
             | LossDistribution::DiscreteGaussian { .. } => Complex::ZERO,
         }
@@ -215,6 +229,8 @@ impl LossDistribution {
             LossDistribution::Sampled(_) | LossDistribution::FixedSize(_) if log_moment > 600.0 => {
                 Falling::Never { log_moment }
             }
+            LossDistribution::Truncated(_) if log_moment > 600.0 => Falling::Never { log_moment },
+            LossDistribution::Truncated(step) => Falling::Sampled(step.decay(c, libm::exp(log_moment))),
             LossDistribution::Sampled(distribution) => {
                 Falling::Sampled(distribution.decay(c, libm::exp(log_moment)))
             }
@@ -226,31 +242,54 @@ impl LossDistribution {
 }
 
 impl Line {
-    fn less_one(&self, t: f64) -> Complex {
-        match self {
-            Line::Closed(distribution, c) => distribution.closed(Complex::at(*c, t)),
-            Line::Sampled(line) => line.less_one(t),
-        }
-    }
-
-    /// ln M(c + it), up to full turns.
-    pub(super) fn ln(&self, t: f64) -> Complex {
-        match self {
+    /// ln M(c + ikη), up to full turns, and at least how far it is off.
+    pub(super) fn ln(&self, k: usize, eta: f64) -> ((f64, f64), f64) {
+        let t = k as f64 * eta;
+        let logarithm = match self {
             Line::Closed(distribution @ LossDistribution::Gaussian { .. }, c) => {
                 distribution.closed(Complex::at(*c, t))
             }
-            other => other.less_one(t).ln_1p(),
-        }
+            Line::Closed(distribution, c) => distribution.closed(Complex::at(*c, t)).ln_1p(),
+            Line::Sampled(line) => line.less_one(t).ln_1p(),
+            Line::Truncated(line) => {
+                let (value, off) = line.less_one(k);
+                return ln_1p(value, off);
+            }
+        };
+        let off = logarithm.re.radius + logarithm.im.radius;
+        ((logarithm.re.middle, logarithm.im.middle), off)
     }
 
-    /// What one t costs, in nodes.
+    /// What one t costs, in nodes of a sampled step.
     pub(super) fn work(&self) -> usize {
         match self {
             // Two complex exponentials: about six nodes of a sampled step.
             Line::Closed(..) => 6,
             Line::Sampled(line) => line.nodes(),
+            Line::Truncated(_) => 1,
         }
     }
+}
+
+/// ln(1 + w), and at least how far it is off, for a w that may be off by `off`. Where 1 + w may be 0, the logarithm of its largest
+/// possible size, with any direction.
+fn ln_1p((x, y): (f64, f64), off: f64) -> ((f64, f64), f64) {
+    let square = 2.0 * x + x * x + y * y;
+    let size = libm::hypot(1.0 + x, y);
+    if off.is_nan() || off + 2.0 * f64::EPSILON * (1.0 + y.abs()) >= 0.25 * size {
+        return ((libm::log(size + off) + 1e-12, 0.0), f64::INFINITY);
+    }
+    // |ln(w + d) − ln w| ≤ |d|/(|w| − |d|). The rounding of the square is that of its three parts.
+    let (re, rounding) = if size > 0.5 {
+        let rounding = 3.0 * f64::EPSILON * (2.0 * x.abs() + x * x + y * y) / (size * size);
+        (0.5 * libm::log1p(square), rounding)
+    } else {
+        (libm::log(size), 0.0)
+    };
+    let im = libm::atan2(y, 1.0 + x);
+    let logarithms = 4.0 * f64::EPSILON * (re.abs() + im.abs() + if size > 0.5 { 0.0 } else { 1.0 });
+    let moved = (off + f64::EPSILON * (1.0 + y.abs())) / (size - off);
+    ((re, im), (moved + rounding + logarithms) * (1.0 + 1e-9))
 }
 
 /// How |M(c + it)| falls with t.
@@ -305,8 +344,9 @@ pub(super) enum RoughLoss {
 impl RoughLoss {
     pub(super) fn new(distribution: &LossDistribution) -> Self {
         match distribution {
-            LossDistribution::Sampled(sampled) => Self::Sampled(Rough::new(sampled, false)),
-            LossDistribution::FixedSize(sampled) => Self::Sampled(Rough::new(sampled, true)),
+            LossDistribution::Sampled(sampled) => Self::Sampled(Rough::new(sampled, false, f64::INFINITY)),
+            LossDistribution::Truncated(cut) => Self::Sampled(Rough::new(&cut.step, false, cut.high)),
+            LossDistribution::FixedSize(sampled) => Self::Sampled(Rough::new(sampled, true, f64::INFINITY)),
             LossDistribution::DiscreteGaussian {
                 variance,
                 sensitivity,
@@ -368,6 +408,7 @@ impl RoughLoss {
             }
             Self::Closed(
                 LossDistribution::Sampled(_)
+                | LossDistribution::Truncated(_)
                 | LossDistribution::FixedSize(_)
                 | LossDistribution::DiscreteGaussian { .. },
             ) => (0.0, 0.0, 0.0),

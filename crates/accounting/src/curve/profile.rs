@@ -1,13 +1,9 @@
 //! The ways to δ(ε), and what is read off it.
 
-use super::ball::Ball;
-use super::contour::{self, Aim, Contour, LossDistributions, log_kappa, log_moment, orders};
-use super::distribution::LossDistribution;
+use super::contour::{Aim, Contour, LossDistributions, log_kappa, log_moment, orders};
 use super::lattice::{self, Lattice};
 use crate::Error;
 
-/// More different distributions than this are not smoothed.
-const MOST_SMOOTHED: usize = 5000;
 /// An interval of this relative width is not the last word: other ways are asked, too.
 const ROUGH: f64 = 1e-2;
 
@@ -15,80 +11,18 @@ const ROUGH: f64 = 1e-2;
 pub(super) enum Profile {
     Contour(Contour),
     Lattice(Box<Lattice>),
-    Smoothed(Smoothed),
-}
-
-/// A contour for the plan and one Gaussian more, whose moments make it short where the plan's own hardly fall.
-///
-/// With more noise the answers say more, so δ with the Gaussian is at least δ without. Its loss ξ is normal with variance v and mean v/2, and
-/// L = (L + ξ) − ξ, so δ(ε) ≥ δ₊(ε + r) − P[ξ > r], with P[ξ > v/2 + z√v] ≤ e^(−z²/2).
-pub(super) struct Smoothed {
-    contour: Contour,
-    shift: f64,
-    log_beta: f64,
-}
-
-impl Smoothed {
-    fn new(distributions: &LossDistributions, aim: Aim) -> Option<Self> {
-        let sampled = |distribution: &LossDistribution| {
-            matches!(
-                distribution,
-                LossDistribution::Sampled(_) | LossDistribution::FixedSize(_)
-            )
-        };
-        if distributions.len() > MOST_SMOOTHED
-            || distributions
-                .iter()
-                .any(|(distribution, _)| sampled(distribution))
-        {
-            // Lines of sampled steps cost more the longer they are: the lattice is better.
-            return None;
-        }
-        [1e-7, 1e-6, 1e-5, 1e-4, 1e-3]
-            .into_iter()
-            .find_map(|variance: f64| {
-                let mut distributions = distributions.clone();
-                distributions.push((
-                    LossDistribution::Gaussian {
-                        mu_squared: Ball::exact(variance),
-                    },
-                    1.0,
-                ));
-                let contour = Contour::new(&distributions, aim, contour::FEW_POINTS)?;
-                let log_beta = contour.log_delta(contour.guess())?.1.min(0.0) - 14.0;
-                let shift = 0.5 * variance + (-2.0 * variance * log_beta).sqrt();
-                Some(Self {
-                    contour,
-                    shift: shift * (1.0 + 1e-12),
-                    log_beta,
-                })
-            })
-    }
-
-    fn log_delta(&self, epsilon: f64) -> Option<(f64, f64)> {
-        let upper = self.contour.log_delta(epsilon)?.1;
-        let moved = self.contour.log_delta((epsilon + self.shift).next_up())?.0;
-        let left = self.log_beta - moved;
-        let lower = if left < -1e-9 {
-            moved + libm::log1p(-libm::exp(left)) - 1e-12
-        } else {
-            f64::NEG_INFINITY
-        };
-        Some((lower, upper))
-    }
 }
 
 impl Profile {
     /// The ways, from the sharpest to the most patient.
-    fn ways() -> [fn(&LossDistributions, Aim) -> Option<Self>; 4] {
+    fn ways() -> [fn(&LossDistributions, Aim) -> Option<Self>; 3] {
         [
-            |distributions, aim| Contour::new(distributions, aim, contour::POINTS).map(Profile::Contour),
+            |distributions, aim| Contour::new(distributions, aim).map(Profile::Contour),
             |distributions, aim| {
                 Lattice::new(distributions, aim, lattice::POINTS)
                     .map(Box::new)
                     .map(Profile::Lattice)
             },
-            |distributions, aim| Smoothed::new(distributions, aim).map(Profile::Smoothed),
             |distributions, aim| {
                 Lattice::new(distributions, aim, lattice::MANY_POINTS)
                     .map(Box::new)
@@ -101,7 +35,6 @@ impl Profile {
         match self {
             Profile::Contour(contour) => contour.log_delta(epsilon),
             Profile::Lattice(lattice) => lattice.log_delta(epsilon),
-            Profile::Smoothed(smoothed) => smoothed.log_delta(epsilon),
         }
     }
 
@@ -109,7 +42,6 @@ impl Profile {
         match self {
             Profile::Contour(contour) => contour.slope(),
             Profile::Lattice(lattice) => lattice.slope(),
-            Profile::Smoothed(smoothed) => smoothed.contour.slope(),
         }
     }
 
@@ -139,13 +71,13 @@ impl Profile {
                 return None;
             }
         }
-        narrow((low, over(low)?), (high, over(high)?), over).map(|(_, high)| high)
+        narrow((low, over(low)?), (high, over(high)?), self.precision(), over).map(|(_, high)| high)
     }
 
     /// An ε, not above `upper`, at which δ is certainly at least what is asked, and hardly smaller than needed; 0 when there is none.
     fn lower_end(&self, upper: f64, log_delta: f64) -> Option<f64> {
         let over = |epsilon: f64| Some(self.log_delta(epsilon)?.0 - log_delta);
-        let (mut high, mut step) = (upper, 1e-12 * (1.0 + upper));
+        let (mut high, mut step) = (upper, 10.0 * self.precision() * upper.max(1e-12));
         if over(high)? >= 0.0 {
             return Some(high);
         }
@@ -155,9 +87,17 @@ impl Profile {
                 return Some(0.0);
             }
             if over(low)? >= 0.0 {
-                return narrow((low, over(low)?), (high, over(high)?), over).map(|(low, _)| low);
+                return narrow((low, over(low)?), (high, over(high)?), self.precision(), over)
+                    .map(|(low, _)| low);
             }
             (high, step) = (low, 2.0 * step);
+        }
+    }
+
+    fn precision(&self) -> f64 {
+        match self {
+            Profile::Contour(contour) => contour.precision(),
+            Profile::Lattice(_) => 1e-13,
         }
     }
 
@@ -166,7 +106,6 @@ impl Profile {
         match self {
             Profile::Contour(contour) => contour.guess(),
             Profile::Lattice(lattice) => lattice.guess(),
-            Profile::Smoothed(smoothed) => smoothed.contour.guess(),
         }
     }
 }
@@ -175,29 +114,52 @@ impl Profile {
 fn narrow(
     mut low: (f64, f64),
     mut high: (f64, f64),
+    precision: f64,
     function: impl Fn(f64) -> Option<f64>,
 ) -> Option<(f64, f64)> {
     // Regula falsi that halves the weight of an end that stays (Illinois), and bisection where that is slow.
-    let (mut weight_low, mut weight_high) = (low.1, high.1);
+    let (mut weight_low, mut weight_high, mut last) = (low.1, high.1, 0.0);
     for round in 0..200 {
-        if high.0 - low.0 < 1e-13 * (1.0 + high.0) {
+        let wide = high.0 - low.0;
+        if wide < precision * high.0.max(1e-12) {
             break;
         }
-        let mut next = high.0 - weight_high * (high.0 - low.0) / (weight_high - weight_low);
+        let root = high.0 - weight_high * wide / (weight_high - weight_low);
+        // A little to the other side than the last one, so that both ends come close.
+        let mut next = root + last * 0.3 * precision * high.0.max(1e-12);
         if !(next > low.0 && next < high.0) || round % 6 == 5 {
             next = f64::midpoint(low.0, high.0);
         }
         let at = function(next)?;
-        // Land on both sides of the root, close to it, rather than on one side only.
         if at > 0.0 {
             (low, weight_low) = ((next, at), at);
-            weight_high *= 0.5;
+            if last > 0.0 {
+                weight_high *= 0.5;
+            }
+            last = 1.0;
         } else {
             (high, weight_high) = ((next, at), at);
-            weight_low *= 0.5;
+            if last < 0.0 {
+                weight_low *= 0.5;
+            }
+            last = -1.0;
         }
     }
     Some((low.0, high.0))
+}
+
+/// Whether δ(ε) is certainly at most e^`log_delta`: by the largest loss, or by Markov's inequality, without a contour.
+pub(super) fn certainly_below(distributions: &LossDistributions, epsilon: f64, log_delta: f64) -> bool {
+    if lattice::largest(distributions).is_some_and(|largest| largest <= epsilon) {
+        return true;
+    }
+    // e^(cε) with c in units of 1/ε.
+    [2.0, 4.0, 8.0, 16.0, 32.0, 64.0].iter().any(|part| {
+        let c = part / epsilon;
+        c < 1e6
+            && log_moment(distributions, c)
+                .is_some_and(|moment| moment + log_kappa(c) - c * epsilon + 1e-9 < log_delta)
+    })
 }
 
 /// Two ends around the smallest ε at which ln δ(ε) is at most `log_delta`, itself between two ends.

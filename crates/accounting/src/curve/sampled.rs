@@ -264,13 +264,15 @@ impl Sampled {
 
     /// How fast |M(c + it)| falls, where M(c) ≤ `moment`.
     pub(super) fn decay(&self, c: f64, moment: f64) -> Decay {
-        Decay::new(self, self.exponent(c), moment, -9.0)
+        Decay::new(self, self.exponent(c), moment, (-9.0, f64::INFINITY))
     }
 }
 
 /// Plain-float moments of the tilted loss, for choosing a contour. A bad choice costs tightness, never truth.
 pub(super) struct Rough {
     distribution: Sampled,
+    /// The s from which on nothing counts.
+    end: f64,
     /// For a sample of fixed size, the losses above 0 count in both directions and those below not at all.
     fixed_size: bool,
     step: f64,
@@ -281,13 +283,14 @@ pub(super) struct Rough {
 impl Rough {
     const FIRST: f64 = -9.0;
 
-    pub(super) fn new(distribution: &Sampled, fixed_size: bool) -> Self {
+    pub(super) fn new(distribution: &Sampled, fixed_size: bool, end: f64) -> Self {
         let step = (distribution.sigma.middle * 0.4).clamp(1e-3, 0.25);
-        let losses = (0..(50.0 / step) as usize)
+        let losses = (0..((9.0 + end).min(50.0) / step) as usize)
             .map(|i| distribution.rough_loss(Self::FIRST + step * i as f64))
             .collect();
         Self {
             distribution: *distribution,
+            end,
             fixed_size,
             step,
             losses,
@@ -310,7 +313,7 @@ impl Rough {
             let exponent = alpha * loss - s * s / 2.0;
             peak = peak.max(exponent);
             // The tilted distribution may have a second hump, at most α/σ away.
-            if (exponent < peak - 60.0 && s > hump) || i > 100_000 {
+            if (exponent < peak - 60.0 && s > hump) || s > self.end || i > 100_000 {
                 break;
             }
             if exponent > shift + 300.0 {
@@ -404,10 +407,10 @@ pub(super) struct Decay {
 impl Decay {
     const CELLS: usize = 600;
 
-    /// From the mass at s ≥ `low` alone.
-    pub(super) fn new(distribution: &Sampled, alpha: f64, moment: f64, low: f64) -> Self {
+    /// From the mass at s in this range alone.
+    pub(super) fn new(distribution: &Sampled, alpha: f64, moment: f64, (low, end): (f64, f64)) -> Self {
         let slope = 1.0 / distribution.sigma.middle;
-        let high = 9.0 + slope * alpha.max(1.0);
+        let high = end.min(9.0 + slope * alpha.max(1.0));
         // The grid reaches where the tilted mass is; it may be much shorter than `high`.
         let exponent = |s: f64| alpha * distribution.rough_loss(s) - s * s / 2.0;
         let coarse = (high - low) / 400.0;
@@ -426,7 +429,7 @@ impl Decay {
                 boxes: Vec::new(),
             };
         };
-        let (first, last) = ((first - coarse).max(low), last + coarse);
+        let (first, last) = ((first - coarse).max(low), (last + coarse).min(end));
         let width = (last - first) / Self::CELLS as f64;
         let edges: Vec<(f64, f64)> = (0..=Self::CELLS)
             .map(|i| first + width * i as f64)
