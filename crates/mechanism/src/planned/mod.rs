@@ -72,7 +72,7 @@ impl PlannedSet {
 /// complement does; and it happens twice. With μ ≥ 2^-40, (μ + 3η)² ≤ (1 + 2^-40)·μ². Multiplying by 2^g and taking differences modulo 2⁶⁴ is a homomorphism of groups, so it is post-processing of the same without.
 /// Laplace: discrete Laplace noise of scale b on integers that move by d·r in ℓ₁ in each set (`crate::Laplace`), and sets add up.
 /// Source: Xiao, He, Zhang and Kifer 2023 (residuals and their cost); Dong, Roth and Su 2022; the discrete form is proved here. Assumes: exact sampler; the bound r holds; 256 bits of a key are as good as random.
-/// Audited by: `audit_planned_tables` (false alarm 1e-9, rejects 0.95 σ, noise that is dropped along one axis, and a residual that is not charged).
+/// Audited by: `audit_planned_tables` (false alarm 1e-9, rejects 0.9 σ, noise that is dropped along one axis, and a residual that is not charged; the gate rejects 0.95 σ exactly).
 #[derive(Clone, Debug)]
 pub struct PlannedTables {
     terms: Terms,

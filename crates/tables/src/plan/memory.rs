@@ -1,12 +1,11 @@
 //! How much memory a plan takes, and what would fit.
 
 use crate::{Domain, Error, Shape, Workload};
-use std::collections::BTreeSet;
 
 /// Bytes of one number.
 const NUMBER: u64 = 8;
 
-/// Every table is at once measured and reconstructed, and while one is worked on, there are four copies of it on each of a few threads.
+/// While a table is worked on, there are up to four copies of it on each of a few threads.
 const AT_WORK: u64 = 16;
 
 /// Bytes that measurements and tables take together, at most.
@@ -14,46 +13,13 @@ pub(super) fn needed(domain: &Domain, workload: &Workload) -> u64 {
     of(domain, workload.wanted().iter().map(|wanted| &wanted.shape))
 }
 
+/// The residuals of a table have as many numbers as it: (n₁ − 1 + 1)·(n₂ − 1 + 1)·… Tables that share residuals measure less.
 fn of<'a>(domain: &Domain, shapes: impl Iterator<Item = &'a Shape>) -> u64 {
-    let (mut tables, mut measured, mut largest) = (0u64, 0u64, 0u64);
-    let mut seen = BTreeSet::new();
-    for shape in shapes {
-        let cells = shape.cells(domain);
-        tables = tables.saturating_add(cells);
-        // A residual has fewer numbers than the table of its attributes.
-        for residual in parts(shape) {
-            let numbers = residual.cells(domain);
-            largest = largest.max(numbers);
-            if seen.insert(residual) {
-                measured = measured.saturating_add(numbers);
-            }
-        }
-        largest = largest.max(cells);
-    }
-    NUMBER.saturating_mul(
-        tables
-            .saturating_add(measured)
-            .saturating_add(AT_WORK.saturating_mul(largest)),
-    )
-}
-
-/// The shape without any of its axes, as cells; of shapes with many axes only the whole, which is most of it.
-fn parts(shape: &Shape) -> Vec<Shape> {
-    let axes: Vec<_> = shape
-        .axes()
-        .iter()
-        .map(|axis| axis.in_form(crate::Form::Cells))
-        .collect();
-    let all = if axes.len() <= 6 { 0..1usize << axes.len() } else { 0..1 };
-    all.map(|left_out| {
-        let kept = axes
-            .iter()
-            .enumerate()
-            .filter(|(place, _)| left_out >> place & 1 == 0)
-            .map(|(_, axis)| *axis);
-        Shape::new(kept.collect()).expect("axes of a shape")
-    })
-    .collect()
+    let (tables, largest) = shapes
+        .map(|shape| shape.cells(domain))
+        .fold((0u64, 0), |(sum, largest), cells| (sum.saturating_add(cells), largest.max(cells)));
+    let numbers = tables.saturating_mul(2).saturating_add(AT_WORK.saturating_mul(largest));
+    NUMBER.saturating_mul(numbers)
 }
 
 /// Says what is too large and what would fit.
