@@ -38,6 +38,7 @@ mod groups;
 mod median;
 mod noise;
 pub mod one_run;
+mod planned;
 mod program;
 mod sparse;
 mod subject;
@@ -58,6 +59,7 @@ use error::explained;
 use groups::{GaussianGroups, LaplaceGroups, OptimalGroups};
 use median::{Median, Proposed, Smooth, TwoMedians};
 use noise::{DiscreteGaussianNoise, GaussianNoise, LaplaceNoise};
+use planned::Planned;
 use sparse::Sparse;
 use survey::{Hashing, Response, Unary};
 use training::SampledSum;
@@ -86,6 +88,7 @@ fn all_checks(effort: Effort) -> Vec<Check> {
         subject::checks(Unary, effort),
         subject::checks(Hashing, effort),
         subject::checks(SampledSum, effort),
+        subject::checks(Planned, effort),
     ]
     .into_iter()
     .flatten()

@@ -13,6 +13,7 @@ mod local;
 mod repairs;
 mod response;
 mod sql;
+mod tables;
 mod training;
 mod verifier;
 
@@ -82,6 +83,7 @@ pub fn all() -> Vec<Claim> {
         sql::CLAIMS,
         attacks::CLAIMS,
         verifier::CLAIMS,
+        tables::CLAIMS,
     ]
     .into_iter()
     .flatten()
