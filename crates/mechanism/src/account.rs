@@ -51,6 +51,7 @@ closed_list![
     Quantile,
     Quantiles,
     RandomizedResponse,
+    RunningTotals,
     SampledGaussian,
     SmoothMedian,
     UnaryEncoding,
