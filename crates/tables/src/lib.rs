@@ -15,6 +15,7 @@
 //!
 //! The mechanism itself, with its proof, is [`mechanism::PlannedTables`].
 
+pub mod consistent;
 mod domain;
 mod error;
 mod measurements;

@@ -135,7 +135,14 @@ impl PlannedTables {
         let sensitivity = sensitivity_of_rows(rows, neighbors)?;
         // Cells of different tables have different errors: the plan predicts each.
         let terms = Terms::new(sensitivity, event, promise, Accuracy::DependsOnData);
-        Ok(Self::with(terms, attributes, sets, rows, neighbors, Kind::Gaussian))
+        Ok(Self::with(
+            terms,
+            attributes,
+            sets,
+            rows,
+            neighbors,
+            Kind::Gaussian,
+        ))
     }
 
     /// With Laplace noise on cells, where a pure promise is wanted. In `sets`, mantissa and exponent are those of the scale, and nothing is shifted.
@@ -171,8 +178,20 @@ impl PlannedTables {
             on: NoiseSupport::Discrete,
         };
         let sensitivity = sensitivity_of_rows(rows, neighbors)?;
-        let terms = Terms::new(sensitivity, event, Promise::Pure(epsilon), Accuracy::DependsOnData);
-        Ok(Self::with(terms, attributes, sets, rows, neighbors, Kind::Laplace))
+        let terms = Terms::new(
+            sensitivity,
+            event,
+            Promise::Pure(epsilon),
+            Accuracy::DependsOnData,
+        );
+        Ok(Self::with(
+            terms,
+            attributes,
+            sets,
+            rows,
+            neighbors,
+            Kind::Laplace,
+        ))
     }
 
     fn with(
@@ -253,7 +272,8 @@ fn check(attributes: &[PlannedAttribute], sets: &[PlannedSet]) -> Result<(), Err
             .all(|part| part.is_well_formed() && part.values() == attribute[0].values())
     });
     let known = sets.iter().all(|set| {
-        let there = |(place, part): &(usize, usize)| attributes.get(*place).is_some_and(|parts| *part < parts.len());
+        let there =
+            |(place, part): &(usize, usize)| attributes.get(*place).is_some_and(|parts| *part < parts.len());
         set.mantissa > 0
             && set.exponent.unsigned_abs() <= 300
             && set.parts.iter().all(there)
