@@ -36,6 +36,7 @@ mod median;
 mod noise;
 pub mod one_run;
 mod program;
+mod series;
 mod sparse;
 mod subject;
 mod survey;
@@ -55,6 +56,7 @@ use error::explained;
 use groups::{GaussianGroups, LaplaceGroups, OptimalGroups};
 use median::{Median, Proposed, Smooth, TwoMedians};
 use noise::{DiscreteGaussianNoise, GaussianNoise, LaplaceNoise};
+use series::ThreeTotals;
 use sparse::Sparse;
 use survey::{Hashing, Response, Unary};
 use training::SampledSum;
@@ -83,6 +85,7 @@ fn all_checks(effort: Effort) -> Vec<Check> {
         subject::checks(Unary, effort),
         subject::checks(Hashing, effort),
         subject::checks(SampledSum, effort),
+        subject::checks(ThreeTotals, effort),
     ]
     .into_iter()
     .flatten()
