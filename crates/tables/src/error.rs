@@ -102,7 +102,9 @@ pub enum Error {
         name: String,
     },
     /// Another number of factors than values.
-    #[error("{given} factors are given for the {values} values of {name}\nhint: give each value one factor: 1 counts its rows, 0 leaves them out")]
+    #[error(
+        "{given} factors are given for the {values} values of {name}\nhint: give each value one factor: 1 counts its rows, 0 leaves them out"
+    )]
     FactorsMissing {
         /// The attribute.
         name: String,
@@ -112,7 +114,9 @@ pub enum Error {
         values: u32,
     },
     /// Too many values for ranges.
-    #[error("{name} has {values} values, and ranges are planned for up to {most}\nhint: put the values in bins, or ask for cells at coarser levels")]
+    #[error(
+        "{name} has {values} values, and ranges are planned for up to {most}\nhint: put the values in bins, or ask for cells at coarser levels"
+    )]
     TooManyForRanges {
         /// The attribute.
         name: String,
@@ -169,6 +173,31 @@ pub enum Error {
         /// How many it may have.
         allowed: u64,
     },
+    /// A series that was begun before.
+    #[error(
+        "this series was begun already, and nothing was charged\nhint: go on with it, or give the new one another file"
+    )]
+    SeriesExists,
+    /// A series that another process has open.
+    #[error(
+        "another process has this series open\nhint: wait until it ends; a second release would be another one that nobody paid for"
+    )]
+    SeriesInUse,
+    /// The state of a series is not whole.
+    #[error(
+        "the file of this series is damaged, and nothing was released\nhint: put back the last copy of it, and no older one: an older one would release periods again, with other noise"
+    )]
+    SeriesDamaged,
+    /// The state of a series cannot be read or written.
+    #[error(
+        "the file of this series cannot be used: {0}\nhint: nothing was released; make room or mend the folder, and run the same period again"
+    )]
+    SeriesFile(String),
+    /// Totals of another series, or in the wrong order.
+    #[error(
+        "a window is between two totals of one series, the later one first\nhint: pass the totals as they were released"
+    )]
+    OtherSeries,
     /// A weight that is no positive number.
     #[error("a weight must be a positive number\nhint: 1 counts a table once, 2 twice")]
     BadWeight,

@@ -77,10 +77,12 @@ impl JointIntervals {
         self.basis
     }
 
-    /// The interval of one cell.
-    pub fn around(&self, estimate: &Estimate) -> (f64, f64) {
+    /// The interval of one cell; `None` where its noise is Laplace, for which nothing here is proved.
+    pub fn around(&self, estimate: &Estimate) -> Option<(f64, f64)> {
         let half = self.multiplier * estimate.deviation() + self.slack;
-        (estimate.value - half, estimate.value + half)
+        estimate
+            .gaussian
+            .then_some((estimate.value - half, estimate.value + half))
     }
 }
 
@@ -159,14 +161,21 @@ mod tests {
             let certified = JointIntervals::for_integers(0.95, cells).unwrap();
             assert!(certified.multiplier() > joint.multiplier());
         }
-        let estimate = Estimate {
+        let mut estimate = Estimate {
             value: 10.0,
             variance: 4.0,
+            gaussian: true,
         };
         let (low, high) = JointIntervals::for_gaussian(0.95, 1, 0.5)
             .unwrap()
-            .around(&estimate);
+            .around(&estimate)
+            .unwrap();
         assert!((low - 5.58).abs() < 1e-2 && (high - 14.42).abs() < 1e-2);
+        estimate.gaussian = false;
+        assert_eq!(
+            JointIntervals::for_integers(0.95, 1).unwrap().around(&estimate),
+            None
+        );
         assert!(
             JointIntervals::for_gaussian(1.0, 1, 0.0).is_err()
                 && JointIntervals::for_gaussian(0.9, 0, 0.0).is_err()
