@@ -69,6 +69,7 @@
 
 mod analyst;
 mod backend;
+mod blocks;
 mod chain;
 mod encryption;
 mod error;
@@ -91,6 +92,7 @@ mod used;
 mod writing;
 
 pub use analyst::Analyst;
+pub use blocks::{BlockReceipt, BlockRules, BlockSession, BlockStore};
 pub use chain::Head;
 pub use encryption::Encryption;
 pub use error::Error;

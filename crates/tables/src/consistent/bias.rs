@@ -44,14 +44,16 @@ pub fn bias_by_size(
     seed: u64,
 ) -> Result<Vec<Bias>, Error> {
     let tree = fit.tree();
-    let fits = |numbers: usize, level: usize| level < tree.levels() && numbers == tree.size(level) * width;
-    if times == 0
-        || published.len() != tree.levels()
-        || published
-            .iter()
-            .enumerate()
-            .any(|(level, of)| !fits(of.len(), level))
-    {
+    let fits = |numbers: &[usize], width: usize| {
+        numbers.len() == tree.levels()
+            && numbers
+                .iter()
+                .enumerate()
+                .all(|(level, count)| *count == tree.size(level) * width)
+    };
+    let lengths: Vec<usize> = published.iter().map(Vec::len).collect();
+    let variances: Vec<usize> = measured.iter().map(Vec::len).collect();
+    if times == 0 || width == 0 || !fits(&lengths, width) || !fits(&variances, 1) {
         return Err(Error::OtherHierarchy);
     }
     let mut tallies = vec![[Tally::default(); SIZES.len()]; tree.levels()];

@@ -36,7 +36,7 @@ impl JointIntervals {
 
     /// By the tail of sub-Gaussian noise: P(|Σaᵢkᵢ| > c·σ·‖a‖) ≤ 2e^(−c²/2) where each kᵢ is discrete Gaussian noise of parameter σ² (Canonne, Kamath and Steinke 2020), summed over the cells.
     ///
-    /// Certified for every linear function of discrete Gaussian noise, also where its deviation is below a step, and for the Gaussian. At a thousand cells it is a tenth wider than Šidák's.
+    /// Certified for every linear function of discrete Gaussian noise, also where its deviation is below a step, and for the Gaussian. At a thousand cells it is a seventh wider than Šidák's.
     ///
     /// # Errors
     /// When the confidence is not between 0 and 1, or there are no cells.
