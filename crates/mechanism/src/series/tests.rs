@@ -180,7 +180,7 @@ fn audit_running_totals() {
     // On the line along which a unit moves C·x: ⟨C·u, W⟩ is normal around ⟨C·u, C·x⟩ with variance ‖C·u‖²σ².
     let right = once(3);
     let (one, length) = (Rational::from(STEP), squares((0..3).map(root)));
-    let (epsilon, share) = (ratio(1, 2), ratio(1, 100));
+    let (claimed, share) = (ratio(1, 2), ratio(1, 100));
     let holds = |variance: &Rational, moved: &Rational, length: &Rational| {
         let normal = |mean: &Rational| -> Distribution {
             exact_audit::Gaussian::new(mean, &(variance * length))
@@ -190,7 +190,7 @@ fn audit_running_totals() {
         satisfies(
             &normal(&Rational::ZERO),
             &normal(&(moved * length)),
-            &epsilon,
+            &claimed,
             &share,
         )
         .unwrap()
@@ -230,7 +230,7 @@ fn audit_running_totals() {
     // Where it is stated, noise covers it.
     let stated = Participation::at_most(3).unwrap();
     let wider = RunningTotals::analytic(
-        super::tests::epsilon("0.5"),
+        epsilon("0.5"),
         delta("0.01"),
         3,
         stated,
