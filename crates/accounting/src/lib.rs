@@ -88,4 +88,4 @@ pub use quantity::{Delta, Epsilon, Rho};
 pub use ratio::Ratio;
 pub use renyi::renyi_divergence;
 pub use sampler::Sampler;
-pub use unit::{Neighbors, PrivacyUnit, distance};
+pub use unit::{Neighbors, Period, PrivacyUnit, distance};

@@ -183,15 +183,29 @@ impl Guarantee {
     /// # Errors
     /// When nothing is left to promise.
     pub fn for_group(&self, size: u32) -> Result<Self, Error> {
-        let whose = if size == 1 {
-            self.unit.whose.clone()
-        } else {
-            format!("group of {size} ({})", self.unit.whose)
+        let promise = self.promise.for_group(size)?;
+        if size == 1 {
+            return Ok(Self::new(promise, self.unit.clone()));
+        }
+        let members = match self.unit.period {
+            None => self.unit.whose.clone(),
+            Some(period) => format!("{} of a {}", period.name(), self.unit.whose),
         };
-        Ok(Self::new(
-            self.promise.for_group(size)?,
-            PrivacyUnit::new(whose, self.unit.neighbors),
-        ))
+        let whose = format!("group of {size} ({members})");
+        Ok(Self::new(promise, PrivacyUnit::new(whose, self.unit.neighbors)))
+    }
+
+    /// What is left for a whole year of somebody whose periods are the units, at the worst: that of a group of as many periods as a year touches. `None` where units have no period, or are years.
+    ///
+    /// What was released over the year may promise more: an odometer that knows it tells.
+    ///
+    /// # Errors
+    /// When nothing is left to promise.
+    pub fn over_a_year(&self) -> Option<Result<Self, Error>> {
+        let periods = self.unit.period?.in_a_year();
+        let year = || PrivacyUnit::new(format!("year of a {}", self.unit.whose), self.unit.neighbors);
+        let promise = || Ok(Self::new(self.promise.for_group(periods)?, year()));
+        (periods > 1).then(promise)
     }
 
     /// The same release's guarantee when neighbours differ by a changed unit.
@@ -205,7 +219,10 @@ impl Guarantee {
             Neighbors::ChangeOne => Ok(self.clone()),
             Neighbors::AddRemove => Ok(Self::new(
                 self.promise.for_group(2)?,
-                PrivacyUnit::new(self.unit.whose.clone(), Neighbors::ChangeOne),
+                PrivacyUnit {
+                    neighbors: Neighbors::ChangeOne,
+                    ..self.unit.clone()
+                },
             )),
         }
     }
@@ -213,7 +230,12 @@ impl Guarantee {
 
 impl fmt::Display for Guarantee {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{} for {}", self.promise, self.unit)
+        write!(formatter, "{} for {}", self.promise, self.unit)?;
+        match self.over_a_year() {
+            None => Ok(()),
+            Some(Ok(year)) => write!(formatter, " (over a year at most {})", year.promise),
+            Some(Err(_)) => write!(formatter, " (over a year this promises nothing)"),
+        }
     }
 }
 
@@ -263,6 +285,26 @@ mod tests {
             person.compose(&person).unwrap().to_string(),
             "ε = 2 for each person, added or removed"
         );
+        let daily = Guarantee::new(
+            Promise::Pure(epsilon("0.01")),
+            PrivacyUnit::new("person", Neighbors::AddRemove).in_each(crate::Period::Day),
+        );
+        assert_eq!(
+            daily.to_string(),
+            "ε = 0.01 for each day of each person, added or removed (over a year at most ε = 3.66)"
+        );
+        assert_eq!(
+            daily.for_group(2).unwrap().to_string(),
+            "ε = 0.02 for each group of 2 (day of a person), added or removed"
+        );
+        assert!(
+            daily.compose(&person).is_err(),
+            "a day is another unit than a life"
+        );
+        assert!(person.over_a_year().is_none());
+        let leaky = Promise::Approximate(epsilon("1"), delta("1e-6"));
+        let leaky = Guarantee::new(leaky, daily.unit().clone());
+        assert!(leaky.to_string().ends_with("(over a year this promises nothing)"));
         let family = person.for_group(4).unwrap();
         assert_eq!(
             family.to_string(),

@@ -15,6 +15,43 @@ pub enum Neighbors {
     ChangeOne,
 }
 
+/// How long a unit lasts that is a part of somebody's life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Period {
+    /// What one does in a day.
+    Day,
+    /// In a week.
+    Week,
+    /// In a month.
+    Month,
+    /// In a year.
+    Year,
+}
+
+impl Period {
+    /// The most of them that one year touches.
+    pub fn in_a_year(self) -> u32 {
+        match self {
+            Self::Day => 366,
+            // 52 weeks and a day, or two, which begin and end within others.
+            Self::Week => 54,
+            Self::Month => 12,
+            Self::Year => 1,
+        }
+    }
+
+    /// Its name, in the singular.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Day => "day",
+            Self::Week => "week",
+            Self::Month => "month",
+            Self::Year => "year",
+        }
+    }
+}
+
 /// Whom a guarantee is about.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -23,6 +60,9 @@ pub struct PrivacyUnit {
     pub whose: String,
     /// What can happen to one of them.
     pub neighbors: Neighbors,
+    /// The period of which everything that one of them does is a unit by itself; `None` where a unit is all that they ever do. A promise for each day hides a day, and no habit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub period: Option<Period>,
 }
 
 impl PrivacyUnit {
@@ -31,6 +71,25 @@ impl PrivacyUnit {
         Self {
             whose: whose.into(),
             neighbors,
+            period: None,
+        }
+    }
+
+    /// The same, but a unit is what one of them does in one such period.
+    #[must_use]
+    pub fn in_each(self, period: Period) -> Self {
+        Self {
+            period: Some(period),
+            ..self
+        }
+    }
+
+    /// Whose periods they are, with all they ever do: the same where there is no period.
+    #[must_use]
+    pub fn for_life(&self) -> Self {
+        Self {
+            period: None,
+            ..self.clone()
         }
     }
 }
@@ -41,7 +100,10 @@ impl fmt::Display for PrivacyUnit {
             Neighbors::AddRemove => "added or removed",
             Neighbors::ChangeOne => "whose data may change",
         };
-        write!(formatter, "each {}, {what}", self.whose)
+        match self.period {
+            None => write!(formatter, "each {}, {what}", self.whose),
+            Some(period) => write!(formatter, "each {} of each {}, {what}", period.name(), self.whose),
+        }
     }
 }
 
@@ -119,5 +181,25 @@ mod tests {
             PrivacyUnit::new("row", Neighbors::ChangeOne).to_string(),
             "each row, whose data may change"
         );
+        let daily = PrivacyUnit::new("person", Neighbors::AddRemove).in_each(Period::Day);
+        assert_eq!(daily.to_string(), "each day of each person, added or removed");
+        assert_eq!(daily.for_life().to_string(), "each person, added or removed");
+    }
+}
+
+#[cfg(test)]
+mod written {
+    use super::*;
+
+    #[test]
+    fn units_without_a_period_are_written_as_ever() {
+        let person = PrivacyUnit::new("person", Neighbors::AddRemove);
+        let text = r#"{"whose":"person","neighbors":"add_remove"}"#;
+        assert_eq!(serde_json::to_string(&person).unwrap(), text);
+        assert_eq!(serde_json::from_str::<PrivacyUnit>(text).unwrap(), person);
+        let monthly = person.in_each(Period::Month);
+        let text = r#"{"whose":"person","neighbors":"add_remove","period":"month"}"#;
+        assert_eq!(serde_json::to_string(&monthly).unwrap(), text);
+        assert_eq!(serde_json::from_str::<PrivacyUnit>(text).unwrap(), monthly);
     }
 }

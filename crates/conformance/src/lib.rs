@@ -40,6 +40,7 @@ mod noise;
 pub mod one_run;
 mod planned;
 mod program;
+mod series;
 mod sparse;
 mod subject;
 mod survey;
@@ -60,6 +61,7 @@ use groups::{GaussianGroups, LaplaceGroups, OptimalGroups};
 use median::{Median, Proposed, Smooth, TwoMedians};
 use noise::{DiscreteGaussianNoise, GaussianNoise, LaplaceNoise};
 use planned::Planned;
+use series::ThreeTotals;
 use sparse::Sparse;
 use survey::{Hashing, Response, Unary};
 use training::SampledSum;
@@ -89,6 +91,7 @@ fn all_checks(effort: Effort) -> Vec<Check> {
         subject::checks(Hashing, effort),
         subject::checks(SampledSum, effort),
         subject::checks(Planned, effort),
+        subject::checks(ThreeTotals, effort),
     ]
     .into_iter()
     .flatten()

@@ -29,19 +29,22 @@ fn place(value: i64) -> usize {
     (value.clamp(-END, END) + END) as usize
 }
 
-/// Masses of −END..=END from P[output ≥ k], all beyond in the ends.
-fn from_tail(tail: impl Fn(i64, u32) -> Interval + Send + Sync + 'static) -> Result<Finite, Error> {
+/// Masses of −end..=end from P[output ≥ k], all beyond in the ends.
+pub(crate) fn from_tail(
+    end: i64,
+    tail: impl Fn(i64, u32) -> Interval + Send + Sync + 'static,
+) -> Result<Finite, Error> {
     let recipe = move |bits: u32| {
         let zero = Interval::from_integer(0, bits);
         let mut at_least = vec![Interval::from_integer(1, bits)];
-        at_least.extend((1 - END..=END).map(|k| tail(k, bits)));
+        at_least.extend((1 - end..=end).map(|k| tail(k, bits)));
         at_least.push(zero.clone());
         at_least
             .windows(2)
             .map(|pair| pair[0].sub(&pair[1]).max(&zero))
             .collect()
     };
-    Finite::from_recipe((2 * END + 1) as usize, recipe).map_err(explained)
+    Finite::from_recipe((2 * end + 1) as usize, recipe).map_err(explained)
 }
 
 /// A count with Laplace noise.
@@ -90,7 +93,7 @@ impl Subject for LaplaceNoise {
     fn cells(&self, mechanism: &Laplace, data: &i64) -> Result<Finite, Error> {
         let (scale, center) = (mechanism.scale().clone(), *data);
         let table = move |bits| LaplaceTable::new(&scale, END + center.abs() + 1, bits);
-        from_tail(move |k, bits| table(bits).tail(k - center))
+        from_tail(END, move |k, bits| table(bits).tail(k - center))
     }
 
     fn cell(&self, _: &Laplace, output: &i64) -> usize {
@@ -163,7 +166,7 @@ impl Subject for GaussianNoise {
     /// P[x + round(Z) ≥ k] = Φ(−(k−½−x)/σ).
     fn cells(&self, mechanism: &Gaussian, data: &i64) -> Result<Finite, Error> {
         let (variance, center) = (mechanism.variance().clone(), *data);
-        from_tail(move |k, bits| rounded_tail(&variance, k - center, bits))
+        from_tail(END, move |k, bits| rounded_tail(&variance, k - center, bits))
     }
 
     fn cell(&self, _: &Gaussian, output: &i64) -> usize {

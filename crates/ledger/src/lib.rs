@@ -81,6 +81,7 @@
 
 mod analyst;
 mod backend;
+mod blocks;
 mod chain;
 mod encryption;
 mod error;
@@ -103,6 +104,7 @@ mod used;
 mod writing;
 
 pub use analyst::Analyst;
+pub use blocks::{BlockReceipt, BlockRules, BlockSession, BlockStore};
 pub use chain::Head;
 pub use encryption::Encryption;
 pub use error::Error;

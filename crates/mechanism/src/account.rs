@@ -52,6 +52,7 @@ closed_list![
     Quantile,
     Quantiles,
     RandomizedResponse,
+    RunningTotals,
     SampledGaussian,
     SmoothMedian,
     UnaryEncoding,

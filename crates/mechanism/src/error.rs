@@ -61,6 +61,21 @@ pub enum Error {
         "this ledger holds no charge for the saved run\nhint: resume it with the ledger and the plan that it began with; a new run is a new charge"
     )]
     NotCharged,
+    /// A period of a series that is not the next one, nor the one before it.
+    #[error(
+        "period {asked} cannot be released now: the next period of this series is {next}\nhint: periods are released in order, each once; what was released before is in the saved answers"
+    )]
+    NotTheNextPeriod {
+        /// Which period was asked for.
+        asked: u64,
+        /// Which one is next.
+        next: u64,
+    },
+    /// The state of a series could not be saved, so nothing was drawn.
+    #[error(
+        "the series could not be saved, and nothing was released: {0}\nhint: make room or mend the place where it is kept, and release the same period again"
+    )]
+    NotSaved(String),
     /// A list of answers that a survey cannot ask for.
     #[error("the list of answers {what}\nhint: {hint}")]
     BadAnswers {

@@ -102,7 +102,9 @@ pub enum Error {
         name: String,
     },
     /// Another number of factors than values.
-    #[error("{given} factors are given for the {values} values of {name}\nhint: give each value one factor: 1 counts its rows, 0 leaves them out")]
+    #[error(
+        "{given} factors are given for the {values} values of {name}\nhint: give each value one factor: 1 counts its rows, 0 leaves them out"
+    )]
     FactorsMissing {
         /// The attribute.
         name: String,
@@ -112,7 +114,9 @@ pub enum Error {
         values: u32,
     },
     /// Too many values for ranges.
-    #[error("{name} has {values} values, and ranges are planned for up to {most}\nhint: put the values in bins, or ask for cells at coarser levels")]
+    #[error(
+        "{name} has {values} values, and ranges are planned for up to {most}\nhint: put the values in bins, or ask for cells at coarser levels"
+    )]
     TooManyForRanges {
         /// The attribute.
         name: String,
@@ -124,6 +128,76 @@ pub enum Error {
     /// No tables.
     #[error("no table is wanted\nhint: list a table, or ask for all up to 2 attributes")]
     NothingWanted,
+    /// A node with a parent that is not there.
+    #[error(
+        "a node of level {level} has a parent that does not exist\nhint: parents are places in the level above, from 0 on; the root is level 0"
+    )]
+    NoSuchParent {
+        /// The level of the node.
+        level: usize,
+    },
+    /// A node with nothing below it.
+    #[error(
+        "a node of level {level} has no child\nhint: all nodes of a hierarchy reach the last level; give it one child that is the same"
+    )]
+    NoChildren {
+        /// The level of the node.
+        level: usize,
+    },
+    /// Numbers that do not fit a hierarchy or a table.
+    #[error(
+        "these numbers are not those of this hierarchy\nhint: pass one number for each node and cell, level by level"
+    )]
+    OtherHierarchy,
+    /// A variance that no measurement has.
+    #[error(
+        "a variance must be at least 0, and finite on the last level\nhint: 0 is for what is exact, infinity for what was not measured, which the last level has to be"
+    )]
+    BadVariance,
+    /// A confidence that is none.
+    #[error(
+        "joint intervals need a confidence between 0 and 1 and at least one cell\nhint: 0.95 is a common choice"
+    )]
+    BadConfidence,
+    /// Too few simulations to tell.
+    #[error("so few simulations do not tell the largest error\nhint: take at least {needed}")]
+    TooFewSimulations {
+        /// How many it takes.
+        needed: u64,
+    },
+    /// More combinations of values than are held.
+    #[error(
+        "the full table has more than {allowed} cells\nhint: leave out an attribute, or publish the unbiased tables, which agree as they are"
+    )]
+    FullTableTooLarge {
+        /// How many it may have.
+        allowed: u64,
+    },
+    /// A series that was begun before.
+    #[error(
+        "this series was begun already, and nothing was charged\nhint: go on with it, or give the new one another file"
+    )]
+    SeriesExists,
+    /// A series that another process has open.
+    #[error(
+        "another process has this series open\nhint: wait until it ends; a second release would be another one that nobody paid for"
+    )]
+    SeriesInUse,
+    /// The state of a series is not whole.
+    #[error(
+        "the file of this series is damaged, and nothing was released\nhint: put back the last copy of it, and no older one: an older one would release periods again, with other noise"
+    )]
+    SeriesDamaged,
+    /// The state of a series cannot be read or written.
+    #[error(
+        "the file of this series cannot be used: {0}\nhint: nothing was released; make room or mend the folder, and run the same period again"
+    )]
+    SeriesFile(String),
+    /// Totals of another series, or in the wrong order.
+    #[error(
+        "a window is between two totals of one series, the later one first\nhint: pass the totals as they were released"
+    )]
+    OtherSeries,
     /// A weight that is no positive number.
     #[error("a weight must be a positive number\nhint: 1 counts a table once, 2 twice")]
     BadWeight,

@@ -12,14 +12,18 @@
 //! - [`Cells`] is the private input: counts of rows by their values, within a limit of rows for each unit.
 //! - [`Measurements`] is what leaves: noisy integers. Everything after is free: a [`Table`] of any shape that the measured ones cover, sums,
 //!   ranges, and covariances of two sums, which is what ratios need.
+//! - [`consistent`] makes numbers agree over hierarchies, as estimates and as whole numbers, with intervals that hold together.
+//! - [`series`] is for tables that are released every month: running totals under one charge, and windows of them.
 //!
-//! The mechanism itself, with its proof, is [`mechanism::PlannedTables`].
+//! The mechanisms themselves, with their proofs, are [`mechanism::PlannedTables`] and [`mechanism::RunningTotals`].
 
+pub mod consistent;
 mod domain;
 mod error;
 mod measurements;
 mod plan;
 mod scheme;
+pub mod series;
 mod strategy;
 mod table;
 mod ways;

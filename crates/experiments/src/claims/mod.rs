@@ -3,6 +3,7 @@
 //! A row that cannot fail is not a row. Each compares what the theory says with what this code computes or
 //! draws. If chance is involved, it fails by chance with probability 1e-9 or less.
 
+mod agreement;
 mod attacks;
 mod choice;
 mod composition;
@@ -84,6 +85,7 @@ pub fn all() -> Vec<Claim> {
         attacks::CLAIMS,
         verifier::CLAIMS,
         tables::CLAIMS,
+        agreement::CLAIMS,
     ]
     .into_iter()
     .flatten()
@@ -156,7 +158,7 @@ mod tests {
     #[test]
     fn every_claim_that_must_run_is_here() {
         let ids: Vec<&str> = all().iter().map(|claim| claim.id).collect();
-        for id in "D1 D2 D3 D4 D5 D6 R1 R2 R3 R4 L1 L2 L3 L4 L5 L6 L7 E1 E2 G1 G2 G3 P1 P2 P3 P4 S1 S2 S3 S4 A1 A2 A3 A4 M1 V1 V2 V3"
+        for id in "D1 D2 D3 D4 D5 D6 R1 R2 R3 R4 L1 L2 L3 L4 L5 L6 L7 E1 E2 G1 G2 G3 P1 P2 P3 P4 S1 S2 S3 S4 A1 A2 A3 A4 M1 V1 V2 V3 T11 T12 T13"
             .split(' ')
         {
             assert!(ids.contains(&id), "{id}");

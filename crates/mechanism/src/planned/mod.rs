@@ -262,7 +262,8 @@ fn check(attributes: &[PlannedAttribute], sets: &[PlannedSet]) -> Result<(), Err
             .all(|part| part.is_well_formed() && part.values() == attribute[0].values())
     });
     let known = sets.iter().all(|set| {
-        let there = |(place, part): &(usize, usize)| attributes.get(*place).is_some_and(|parts| *part < parts.len());
+        let there =
+            |(place, part): &(usize, usize)| attributes.get(*place).is_some_and(|parts| *part < parts.len());
         set.mantissa > 0
             && set.exponent.unsigned_abs() <= 300
             && set.parts.iter().all(there)

@@ -34,7 +34,7 @@ impl Fingerprint {
     /// A sum has a fingerprint for each chunk of its numbers.
     pub const CHUNK: usize = CHUNK;
 
-    pub(super) fn new(key: &[u8; 32]) -> Self {
+    pub(crate) fn new(key: &[u8; 32]) -> Self {
         let word = |place: usize| {
             let bytes = key[8 * place..8 * place + 8].try_into().expect("eight bytes");
             // 61 uniform bits; 2^61 − 1 counts as 0.

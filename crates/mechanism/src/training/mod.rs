@@ -7,6 +7,7 @@ mod summed;
 
 pub use fingerprint::Fingerprint;
 pub use run::{SavedTraining, Step, Training};
+pub(crate) use run::{hexadecimal, key_for, key_from_hexadecimal};
 use sampling::Parts;
 pub use sampling::Sampling;
 pub use summed::Summed;

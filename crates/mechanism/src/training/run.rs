@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use zeroize::Zeroize;
 
 /// A key for one purpose: SHA-256 of the purpose, the run's key, a number and what else it depends on.
-pub(super) fn key_for(purpose: &str, key: &[u8; 32], number: u64, depends_on: &[u8]) -> [u8; 32] {
+pub(crate) fn key_for(purpose: &str, key: &[u8; 32], number: u64, depends_on: &[u8]) -> [u8; 32] {
     let mut hash = Sha256::new();
     hash.update((purpose.len() as u64).to_le_bytes());
     hash.update(purpose.as_bytes());
@@ -32,8 +32,20 @@ fn name_of(key: &[u8; 32], subject: &str) -> String {
     )
 }
 
-fn hexadecimal(bytes: &[u8]) -> String {
+pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// 32 bytes from the digits that [`hexadecimal`] wrote, or `None`.
+pub(crate) fn key_from_hexadecimal(digits: &str) -> Option<[u8; 32]> {
+    if digits.len() != 64 || !digits.is_ascii() {
+        return None;
+    }
+    let mut key = [0u8; 32];
+    for (place, byte) in key.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(&digits[2 * place..2 * place + 2], 16).ok()?;
+    }
+    Some(key)
 }
 
 fn purpose_of(purpose: &str, key: &[u8; 32], subject: &str) -> String {
@@ -217,13 +229,7 @@ impl SavedTraining {
     pub fn from_secret_text(text: &str) -> Option<Self> {
         let mut parts = text.splitn(4, ' ');
         let (number, drawn) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
-        let digits = parts
-            .next()
-            .filter(|digits| digits.len() == 64 && digits.is_ascii())?;
-        let mut key = [0u8; 32];
-        for (place, byte) in key.iter_mut().enumerate() {
-            *byte = u8::from_str_radix(&digits[2 * place..2 * place + 2], 16).ok()?;
-        }
+        let key = key_from_hexadecimal(parts.next()?)?;
         Some(Self {
             number,
             drawn,

@@ -29,7 +29,9 @@ pub(super) fn refusal(domain: &Domain, workload: &Workload, needed: u64, allowed
     let fitting = (1..most)
         .rev()
         .find(|ways| of(domain, shapes().filter(|shape| shape.axes().len() <= *ways)) <= allowed);
-    let largest = shapes().max_by_key(|shape| shape.cells(domain)).expect("a table is wanted");
+    let largest = shapes()
+        .max_by_key(|shape| shape.cells(domain))
+        .expect("a table is wanted");
     let named: Vec<&str> = largest
         .axes()
         .iter()

@@ -16,10 +16,7 @@ fn laplace(sensitivity: &Sensitivity) -> Laplace {
 }
 
 fn person(neighbors: Neighbors) -> PrivacyUnit {
-    PrivacyUnit {
-        whose: "person".to_owned(),
-        neighbors,
-    }
+    PrivacyUnit::new("person", neighbors)
 }
 
 fn charge(mechanisms: &[&dyn Stated], neighbors: Neighbors) -> Charge {
