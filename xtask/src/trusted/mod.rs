@@ -1,5 +1,7 @@
 //! `cargo xtask trusted`: the modules that TRUSTED-BASE.md lists name none that it does not list, they are as long as it says, and not too long.
 //!
+//! What a listed module names, and nothing of the guarantee rests on, stands on the page with the reason: words of errors, reports, what SQL never reaches.
+//!
 //! `cargo xtask trusted --write` writes the figures.
 
 mod modules;
@@ -17,8 +19,8 @@ use tokens::Token;
 
 const PAGE: &str = "TRUSTED-BASE.md";
 
-/// More lines than these nobody reads.
-const MOST_LINES: usize = 20_000;
+/// It may get smaller, and not larger. The aim is 20,000.
+const MOST_LINES: usize = 24_500;
 
 const UNLISTED: &str = "list the module in TRUSTED-BASE.md, or move what is needed of it into a listed one";
 
@@ -104,12 +106,45 @@ fn check(modules: &Modules, page: &str) -> Outcome {
         let hint = "a check that looks at nothing passes always";
         findings.push(Finding::new(PAGE, "it lists no module", hint));
     }
+    let excused = page::excused(page);
+    for row in excused.iter().filter(|row| !row.has_reason) {
+        let what = format!("{} has no reason", row.row.paths.join(", "));
+        findings.push(Finding::new(
+            format!("{PAGE}:{}", row.row.line),
+            what,
+            "say why nothing rests on it",
+        ));
+    }
     let functions = Functions::of(modules, &listed);
+    let mut used = BTreeSet::new();
     for file in &listed {
         let (way, _) = &modules.files[file];
         let named = names::named(&shipped.0[file]);
-        findings.extend(unlisted_names(modules, &listed, file, way, &named));
-        findings.extend(functions.unlisted(modules, file, way, &named));
+        let mut found = unlisted_names(modules, &listed, file, way, &named);
+        found.extend(functions.unlisted(modules, file, way, &named));
+        for (other, finding) in found {
+            match excused.iter().find(|excuse| excuse.row.lists(&other)) {
+                Some(excuse) => {
+                    used.insert(excuse.row.line);
+                }
+                None => findings.push(finding),
+            }
+        }
+    }
+    for excuse in excused.iter().filter(|excuse| !used.contains(&excuse.row.line)) {
+        let what = format!("no listed module names {}", excuse.row.paths.join(", "));
+        findings.push(Finding::new(
+            format!("{PAGE}:{}", excuse.row.line),
+            what,
+            "remove the row",
+        ));
+    }
+    if let Some(file) = listed
+        .iter()
+        .find(|file| excused.iter().any(|excuse| excuse.row.lists(file)))
+    {
+        let what = format!("{file} is trusted, and excused too");
+        findings.push(Finding::new(PAGE, what, "list it once"));
     }
     let lines: usize = rows.iter().map(|row| shipped.lines(row)).sum();
     if lines > MOST_LINES {
@@ -139,7 +174,7 @@ fn unlisted_names(
     file: &str,
     way: &Way,
     named: &[Named],
-) -> Vec<Finding> {
+) -> Vec<(String, Finding)> {
     let uses = names::uses(modules, way, named).into_iter();
     let others = uses.filter(|one| !listed.contains(&one.file));
     let mut seen = BTreeSet::new();
@@ -148,7 +183,7 @@ fn unlisted_names(
         .map(|one| {
             let place = format!("{file}:{}", one.line);
             let what = format!("names `{}`, of {}, which is not listed", one.path, one.file);
-            Finding::new(place, what, UNLISTED)
+            (one.file, Finding::new(place, what, UNLISTED))
         })
         .collect()
 }
@@ -173,7 +208,7 @@ impl<'a> Functions<'a> {
     }
 
     /// `Type::function` is told by its type; of `value.function()` only the name is known, and no other listed type may have it.
-    fn unlisted(&self, modules: &Modules, file: &str, way: &Way, named: &[Named]) -> Vec<Finding> {
+    fn unlisted(&self, modules: &Modules, file: &str, way: &Way, named: &[Named]) -> Vec<(String, Finding)> {
         let mut findings = Vec::new();
         for name in named {
             let last = name.path.last().map_or("", String::as_str);
@@ -192,7 +227,7 @@ impl<'a> Functions<'a> {
             if let Some(((_, of), function, other)) = found {
                 let place = format!("{file}:{}", name.line);
                 let what = format!("calls `{of}::{function}`, of {other}, which is not listed");
-                findings.push(Finding::new(place, what, UNLISTED));
+                findings.push(((*other).to_owned(), Finding::new(place, what, UNLISTED)));
             }
         }
         findings
@@ -240,7 +275,10 @@ mod tests {
         // Who passes a name on need not be trusted, and tests may name everything.
         let high = "use low::pages::Base; #[cfg(test)] mod tests { use low::pages::Page; }";
         let said = judged(LISTED, DEEP, high);
-        assert_eq!(said.unwrap(), "trusted: 4 lines in 3 files, which name no others");
+        assert_eq!(
+            said.unwrap(),
+            "trusted: 4 lines in 3 files, which name no others but 0 with a reason"
+        );
     }
 
     #[test]
@@ -266,6 +304,23 @@ mod tests {
         assert!(
             said.unwrap_err()
                 .contains("low/src/deep/mod.rs:1: names `super::pages::Page`")
+        );
+    }
+
+    #[test]
+    fn what_is_excused_has_a_reason_and_is_used() {
+        let excused = format!("{LISTED}## Named, and not trusted: `low/src`\n| `pages.rs` | Words. |\n");
+        let high = "use low::pages::Page;";
+        assert!(judged(&excused, DEEP, high).is_ok());
+        let said = judged(&excused.replace("Words.", ""), DEEP, high).unwrap_err();
+        assert!(said.contains("pages.rs has no reason"), "{said}");
+        let said = judged(&excused, DEEP, "fn f() {}").unwrap_err();
+        assert!(said.contains("no listed module names low/src/pages.rs"), "{said}");
+        let twice = excused.replace("| `pages.rs`", "| `deep/`, `pages.rs`");
+        let said = judged(&twice, DEEP, high).unwrap_err();
+        assert!(
+            said.contains("low/src/deep/mod.rs is trusted, and excused too"),
+            "{said}"
         );
     }
 
@@ -300,7 +355,7 @@ mod tests {
         assert!(
             judged(LISTED, &long, high)
                 .unwrap_err()
-                .contains("more than 20000")
+                .contains("more than 24500")
         );
     }
 }

@@ -43,7 +43,8 @@ pub(crate) fn named(tokens: &[Token]) -> Vec<Named> {
                 }
                 at += 1;
             }
-            Kind::Word(word) if word == "use" => {
+            // But not `impl Trait + use<'a>`.
+            Kind::Word(word) if word == "use" && kind(tokens, at + 1) != Some(&Kind::Mark('<')) => {
                 let end = (at..tokens.len()).find(|end| tokens[*end].kind == Kind::Mark(';'));
                 let end = end.unwrap_or(tokens.len());
                 let way: Vec<String> = inside.iter().map(|(name, _)| name.clone()).collect();
@@ -163,6 +164,7 @@ mod tests {
     fn paths_and_methods_are_found() {
         let text = "
 use a::{b::C, self, d as e, f::*};
+fn caught() -> impl A + use<'a> { t::u() }
 mod inner { fn g() { super::h(..i); j.k::<L>(m::N { o: 1 }) } }
 fn p() { format!(\"{}\", q::r()) }";
         let found = named(&shipped(text).unwrap());
@@ -185,12 +187,13 @@ fn p() { format!(\"{}\", q::r()) }";
             "inner L",
             "inner m::N",
             "q::r",
+            "t::u",
         ] {
             assert!(
                 all.iter().any(|name| name == wanted),
                 "{wanted} is not in {all:?}"
             );
         }
-        assert_eq!(found.iter().find(|name| name.path == ["q", "r"]).unwrap().line, 4);
+        assert_eq!(found.iter().find(|name| name.path == ["q", "r"]).unwrap().line, 5);
     }
 }

@@ -1,7 +1,7 @@
 //! TRUSTED-BASE.md: which files it lists, and the figures in it.
 //!
 //! A heading ends with a folder: `## Samplers: `crates/noise/src``. The rows of the table under it begin with files and folders of it, and the number of their lines stands in the second cell; that of all of them
-//! in a row that begins with `together`. The number of all lines stands between `<!-- lines -->` and `<!-- end -->`.
+//! in a row that begins with `together`. Under a heading that begins with `Named, and not trusted` the second cell is a reason instead. The number of all lines stands between `<!-- lines -->` and `<!-- end -->`.
 
 /// A row of a table.
 #[derive(Debug, PartialEq, Eq)]
@@ -21,17 +21,45 @@ impl Row {
     }
 }
 
+const EXCUSED: &str = "Named, and not trusted";
 const TOGETHER: &str = "| together ";
 const OPEN: &str = "<!-- lines -->";
 const END: &str = "<!-- end -->";
 
-/// The rows of a page.
+/// A row of what is named without being trusted.
+pub(crate) struct Excused {
+    pub(crate) row: Row,
+    pub(crate) has_reason: bool,
+}
+
+/// The rows of trusted files.
 pub(crate) fn rows(page: &str) -> Vec<Row> {
+    all_rows(page, false)
+}
+
+/// The rows of files that are named without being trusted.
+pub(crate) fn excused(page: &str) -> Vec<Excused> {
+    let has_reason = |row: &Row| {
+        let line = page.lines().nth(row.line - 1).unwrap_or_default();
+        line.split('|')
+            .nth(2)
+            .is_some_and(|reason| !reason.trim().is_empty())
+    };
+    let rows = all_rows(page, true).into_iter();
+    rows.map(|row| Excused {
+        has_reason: has_reason(&row),
+        row,
+    })
+    .collect()
+}
+
+fn all_rows(page: &str, excused: bool) -> Vec<Row> {
     let mut folder = None;
     let mut found = Vec::new();
     for (at, line) in page.lines().enumerate() {
         if line.starts_with('#') {
-            folder = folder_of(line);
+            let wanted = line.trim_start_matches(['#', ' ']).starts_with(EXCUSED) == excused;
+            folder = folder_of(line).filter(|_| wanted);
         }
         let Some(folder) = &folder else { continue };
         let paths = paths_of(line, folder);
@@ -60,6 +88,9 @@ pub(crate) fn with_figures(page: &str, lines: impl Fn(&Row) -> usize) -> String 
     let (mut written, mut all, mut together) = (Vec::new(), 0, 0);
     let rows = rows(page);
     for (at, line) in page.lines().enumerate() {
+        if line.starts_with('#') {
+            together = 0;
+        }
         let row = rows.iter().find(|row| row.line == at + 1);
         written.push(match row {
             Some(row) => {
@@ -113,6 +144,11 @@ All: <!-- lines -->?<!-- end --> lines.
 | `a.rs`, `b/` | 0 | `exact` |
 | `c.rs` |  | |
 | together | | |
+## Alone: `crates/exact/src`
+| `e.rs` | | |
+## Low: `crates/low/src`
+| `f.rs` | | |
+| together | | |
 ## Outside
 | `d.rs` | 7 | |
 ";
@@ -121,14 +157,15 @@ All: <!-- lines -->?<!-- end --> lines.
     fn rows_are_read_and_figures_written() {
         let rows = rows(PAGE);
         assert_eq!(rows[0].paths, ["crates/noise/src/a.rs", "crates/noise/src/b/"]);
-        assert_eq!((rows.len(), rows[1].line), (2, 7));
+        assert_eq!((rows.len(), rows[1].line), (4, 7));
         assert!(rows[0].lists("crates/noise/src/b/mod.rs") && !rows[0].lists("crates/noise/src/b.rs"));
         let written = with_figures(PAGE, |row| 1200 / row.paths.len());
-        assert!(written.contains("<!-- lines -->1,800<!-- end -->"), "{written}");
+        assert!(written.contains("<!-- lines -->4,200<!-- end -->"), "{written}");
         assert!(
             written
                 .contains("| `a.rs`, `b/` | 600 | `exact` |\n| `c.rs` | 1,200 | |\n| together | 1,800 | |")
         );
+        assert!(written.contains("| `f.rs` | 1,200 | |\n| together | 1,200 | |"));
         assert!(written.contains("| `d.rs` | 7 | |"));
     }
 }

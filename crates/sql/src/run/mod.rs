@@ -3,7 +3,7 @@
 pub(crate) mod engine;
 pub(crate) mod engines;
 pub(crate) mod exact;
-mod local;
+pub(crate) mod local;
 mod on_workers;
 pub(crate) mod publics;
 mod pushdown;
