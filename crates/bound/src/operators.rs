@@ -1,6 +1,7 @@
 //! What our own operators are, for whoever checks a physical plan without knowing how it was made.
 
 use super::exec::BoundExec;
+use super::label::LabelExec;
 use super::node::Native;
 use super::owner_join::{AnyOrderExec, OwnerJoinExec};
 use super::owner_window::OwnerWindowExec;
@@ -25,6 +26,8 @@ pub enum Way {
 pub enum Operator<'a> {
     /// The same rows, of whose order nothing is known.
     AnyOrder,
+    /// The rows of the table of this name.
+    Label(&'a str),
     /// Reads the unit, so many keys, and arguments; gives the keys and numbers whose sums by key are bounded totals.
     Bounding {
         /// How rows reach it.
@@ -64,6 +67,9 @@ pub enum Operator<'a> {
 pub fn operator(plan: &dyn ExecutionPlan) -> Option<Operator<'_>> {
     if plan.is::<AnyOrderExec>() {
         return Some(Operator::AnyOrder);
+    }
+    if let Some(named) = plan.downcast_ref::<LabelExec>() {
+        return Some(Operator::Label(named.label()));
     }
     if let Some(bounding) = plan.downcast_ref::<BoundExec>() {
         let rule = bounding.rule();

@@ -3,7 +3,7 @@
 use super::canonical::{MOST_TEXT, rows_of_texts, texts_in};
 use super::choice::Digest;
 use super::exec::BoundExec;
-use super::given::GivenRows;
+use super::label::is_in_memory;
 use super::node::{ContributionBound, Native};
 use super::owner_join::{AnyOrderExec, JoinRule, OwnerJoinExec, OwnerJoinNode};
 use super::owner_window::{OwnerWindowExec, OwnerWindowNode};
@@ -14,7 +14,7 @@ use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::catalog::Session;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{DFSchema, Result, internal_err};
-use datafusion::datasource::{MemTable, source_as_provider};
+use datafusion::datasource::source_as_provider;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::context::{QueryPlanner, SessionState};
 use datafusion::execution::runtime_env::RuntimeEnv;
@@ -111,8 +111,7 @@ impl Reads {
                 }
                 LogicalPlan::TableScan(scan) => {
                     let provider = source_as_provider(&scan.source);
-                    reads.memory |= provider
-                        .is_ok_and(|provider| provider.is::<MemTable>() || provider.is::<GivenRows>());
+                    reads.memory |= provider.is_ok_and(|provider| is_in_memory(provider.as_ref()));
                 }
                 _ => {}
             }

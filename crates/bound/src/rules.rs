@@ -5,6 +5,7 @@
 //! the argument in one piece; the reasons below are its parts.
 
 use super::exec::BoundExec;
+use super::label::LabelExec;
 use super::owner_join::{AnyOrderExec, OwnerJoinExec};
 use super::owner_window::OwnerWindowExec;
 use datafusion::catalog::memory::{DataSourceExec, MemorySourceConfig};
@@ -130,6 +131,7 @@ fn is_allowed(plan: &Arc<dyn ExecutionPlan>) -> bool {
         || plan.is::<FilterExec>()
         // The same rows in other places.
         || plan.is::<AnyOrderExec>()
+        || plan.is::<LabelExec>()
         || plan.is::<CoalescePartitionsExec>()
         || plan.is::<CooperativeExec>()
         || plan.is::<RepartitionExec>()

@@ -63,6 +63,9 @@ pub enum Error {
         /// A random name of this failure.
         id: String,
     },
+    /// What was about to run could not be verified: a defect of ours. Nothing was charged.
+    #[error(transparent)]
+    Unverified(#[from] verify::Defect),
     /// A file cannot be read or written.
     #[error("{what}: {why}\nhint: {hint}")]
     File {

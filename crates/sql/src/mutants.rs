@@ -39,6 +39,24 @@ pub(crate) enum Mutant {
 
 thread_local! {
     static PLANTED: Cell<Option<Mutant>> = const { Cell::new(None) };
+    static UNVERIFIED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether plans run that were not verified.
+pub(crate) fn is_unverified() -> bool {
+    UNVERIFIED.get()
+}
+
+/// Runs without the verifier, so that others are shown to find a defect, or that a plan is the same as another for which there are rules.
+pub(crate) fn unverified<T>(run: impl FnOnce() -> T) -> T {
+    struct Restored(bool);
+    impl Drop for Restored {
+        fn drop(&mut self) {
+            UNVERIFIED.set(self.0);
+        }
+    }
+    let _restored = Restored(UNVERIFIED.replace(true));
+    run()
 }
 
 /// Whether this defect is planted on this thread.
@@ -46,8 +64,13 @@ pub(crate) fn planted(mutant: Mutant) -> bool {
     PLANTED.get() == Some(mutant)
 }
 
-/// Runs with a defect planted.
+/// Runs with a defect planted, without the verifier.
 pub(crate) fn with<T>(mutant: Mutant, run: impl FnOnce() -> T) -> T {
+    unverified(|| with_verifier(mutant, run))
+}
+
+/// Runs with a defect planted.
+pub(crate) fn with_verifier<T>(mutant: Mutant, run: impl FnOnce() -> T) -> T {
     struct Removed;
     impl Drop for Removed {
         fn drop(&mut self) {

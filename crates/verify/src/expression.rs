@@ -221,17 +221,26 @@ pub(crate) fn is_false(expr: &Arc<dyn PhysicalExpr>) -> bool {
     literal(expr) == Some(&ScalarValue::Boolean(Some(false)))
 }
 
-/// Whether an expression names the owner as a column does: it is that column; or an owner's name on its way from a scan, converted by a function that never makes two names one and gives NULL
-/// for what it cannot convert.
+/// Whether an expression names the owner as a column does.
 pub(crate) fn names_owner(expr: &Arc<dyn PhysicalExpr>, rows: &Owned, input: &Schema) -> bool {
+    keeps(expr, &|column| rows.is_owner(column), rows.read, input)
+}
+
+/// Whether an expression is one of these names as it is; or, on its way from a scan, converted by a function that never makes two names one and gives NULL for what it cannot convert.
+pub(crate) fn keeps(
+    expr: &Arc<dyn PhysicalExpr>,
+    is_name: &dyn Fn(usize) -> bool,
+    read: bool,
+    input: &Schema,
+) -> bool {
     if let Some(column) = place(expr) {
-        return rows.is_owner(column);
+        return is_name(column);
     }
     if let Some(call) = expr.downcast_ref::<ScalarFunctionExpr>() {
         let [of] = call.args() else { return false };
         let form = canonical_form_of(call.fun());
         return matches!(form, Some(CanonicalForm::Identifier | CanonicalForm::Integer))
-            && names_owner(of, rows, input);
+            && keeps(of, is_name, read, input);
     }
     // A name or NULL, by a condition on the same row.
     if let Some(case) = expr.downcast_ref::<CaseExpr>() {
@@ -239,7 +248,7 @@ pub(crate) fn names_owner(expr: &Arc<dyn PhysicalExpr>, rows: &Owned, input: &Sc
         let [(_, name)] = case.when_then_expr() else {
             return false;
         };
-        return rest && case.expr().is_none() && names_owner(name, rows, input);
+        return rest && case.expr().is_none() && keeps(name, is_name, read, input);
     }
     let converted = match (
         expr.downcast_ref::<TryCastExpr>(),
@@ -251,7 +260,7 @@ pub(crate) fn names_owner(expr: &Arc<dyn PhysicalExpr>, rows: &Owned, input: &Sc
     };
     converted.is_some_and(|(of, to)| {
         let from = of.data_type(input);
-        rows.read && from.is_ok_and(|from| is_injective(&from, to)) && names_owner(of, rows, input)
+        read && from.is_ok_and(|from| is_injective(&from, to)) && keeps(of, is_name, read, input)
     })
 }
 

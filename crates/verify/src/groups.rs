@@ -163,6 +163,7 @@ pub(crate) fn grouped(plan: &AggregateExec, input: Judgement) -> Result<Judgemen
             Rule::Native,
         ),
         Rows::Values(rows) => (Rows::Totals(of_values(&rows, &groups, &calls)?), Rule::Distincts),
+        Rows::Linked(..) => return wrong(Kind::Owner, "a GROUP BY over rows that do not name their owner"),
         Rows::States(_) | Rows::Totals(_) => {
             return wrong(Kind::Totals, "a GROUP BY after the sum over units");
         }
@@ -209,7 +210,11 @@ fn of_owned(rows: &Owned, groups: &[usize], calls: &[Call]) -> Result<(Rows, Rul
     // Rows of a bin: where the last group is the bin, the others are the groups.
     let others: Places = groups.iter().rev().skip(1).copied().collect();
     let bins = match (groups.is_empty(), rows.groups_of(&others), rows.rows_in(&others)) {
-        (false, Some(groups), Some(most)) => Some(Bound::Bins { groups, most }),
+        (false, Some(groups), Some(most)) => Some(Bound::Bins {
+            groups,
+            most,
+            all: rows.rows_in(&Places::new()),
+        }),
         _ => None,
     };
     let mut columns = vec![Total::Key; groups.len()];
@@ -289,6 +294,7 @@ fn of_values(rows: &Owned, groups: &[usize], calls: &[Call]) -> Result<Totals, D
         let bound = Bound::Values {
             groups: most_groups,
             most,
+            all: rows.rows_in(&Places::new()),
         };
         columns.push(Total::Number {
             groups: Some(bound),

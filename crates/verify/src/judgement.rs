@@ -24,6 +24,8 @@ pub(crate) enum Rows {
     Public { unique: Vec<Places> },
     /// Each row carries its owner, and the rows of an owner are a function of the owner's rows and of public rows, as a multiset.
     Owned(Owned),
+    /// The same, where the columns of the owner hold a key of this name: the owner of a row is that of the row with the key.
+    Linked(Owned, String),
     /// States of aggregates of such rows, or of what the bounding operator gives: a final aggregate has to follow.
     States(Box<States>),
     /// What the bounding operator gives: keys, and numbers whose sums by key are bounded totals.
@@ -49,6 +51,8 @@ pub(crate) struct Owned {
     pub(crate) present: Vec<Arc<dyn PhysicalExpr>>,
     /// Columns that are computed of others, which are there too.
     pub(crate) computed: Vec<(usize, Arc<dyn PhysicalExpr>)>,
+    /// Columns in which no two rows agree, each with the name of the key by which rows of other tables lead here.
+    pub(crate) keys: Vec<(usize, String)>,
     /// Whether these are rows of a scan as they are: here identifiers are read, each by its own function.
     pub(crate) read: bool,
 }
@@ -127,10 +131,18 @@ pub(crate) enum Bound {
     },
     /// A number of all units, a part of which stands in any group's row: a unit adds between 0 and so much.
     All { most: u64 },
-    /// A count of distinct values: in at most so many groups, in each by at most so much.
-    Values { groups: u64, most: u64 },
-    /// A count of rows of the last group's column, a bin: an owner has at most so many groups, without the bin, and in each so many rows.
-    Bins { groups: u64, most: u64 },
+    /// A count of distinct values: in at most so many groups, in each by at most so much, and in all of them by at most `all`.
+    Values {
+        groups: u64,
+        most: u64,
+        all: Option<u64>,
+    },
+    /// A count of rows of the last group's column, a bin: an owner has at most so many groups, without the bin, in each so many rows, and `all` of them together.
+    Bins {
+        groups: u64,
+        most: u64,
+        all: Option<u64>,
+    },
 }
 
 #[derive(Clone, Debug)]
@@ -188,6 +200,7 @@ impl Owned {
             columns: vec![Known::default(); columns],
             present: Vec::new(),
             computed: Vec::new(),
+            keys: Vec::new(),
             read: false,
         }
     }

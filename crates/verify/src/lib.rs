@@ -11,8 +11,7 @@
 //! rule asks something of (a filter, a projection, an aggregate) are looked up in closed lists, in `expression.rs` and `groups.rs`.
 //! Assumes: what [`Leaves`] says of the scans; that the engine's operators compute what they are modelled as; that values are canonical, so that whoever compares two of them agrees on whether they are
 //! equal; that totals stay below 2⁶³; that what is done with released numbers later reads them alone.
-//! Audited by: `tests/planted.rs`.
-//! It is not called yet before a query runs: see ARCHITECTURE.md.
+//! Audited by: `tests/planted`, and in `sql` by `tests::planted`.
 
 mod defect;
 mod expression;
@@ -22,10 +21,12 @@ mod owners;
 mod release;
 mod rows;
 mod rule;
+mod verified;
 
 pub use defect::{Defect, Kind};
 pub use release::{Number, Release};
 pub use rule::Rule;
+pub use verified::{Readable, Verified, owned, public};
 
 use accounting::Neighbors;
 use bound::operators::{Operator, operator};
@@ -46,38 +47,53 @@ use mechanism::{Charge, Sensitivity};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::sync::Arc;
+use verified::Proved;
 
-/// What is said of a scan, by whoever knows the catalog. Columns are numbered as the table gives them, before any projection of the scan.
+/// What is said of the table that a scan reads, by whoever knows the catalog.
 #[derive(Clone, Debug)]
 pub enum Leaf {
     /// Public rows, read before the charge and held in memory.
     Public {
-        /// Columns in which no two rows agree.
-        unique: Vec<BTreeSet<usize>>,
+        /// Columns in which no two rows agree that are not NULL there.
+        unique: Vec<BTreeSet<String>>,
     },
     /// Private rows.
     Private {
-        /// The column that names the owner; `None` where each row is one unit.
-        owner: Option<usize>,
+        /// How a row leads to its owner.
+        owner: Naming,
         /// The catalog promises that a unit has at most so many rows.
         rows: Option<u64>,
-        /// How many columns there are.
-        columns: usize,
+        /// Columns by which rows of other tables lead to their owners: no two rows agree in one. With the name that other tables have for it.
+        keys: Vec<(String, String)>,
+    },
+}
+
+/// How a private row leads to its owner.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Naming {
+    /// Each row is one unit.
+    EachRow,
+    /// By its own column.
+    Column(String),
+    /// By a column that holds the key of a row of another table, whose owner it has.
+    Through {
+        /// The column.
+        column: String,
+        /// The key's name.
+        key: String,
     },
 }
 
 type Plan = Arc<dyn ExecutionPlan>;
 
-/// Whose rows a scan reads; `None` if nobody knows.
+/// Whose rows a scan reads, or a table with a label; `None` if nobody knows.
 pub type Leaves<'a> = dyn Fn(&Plan) -> Option<Leaf> + 'a;
 
-/// A plan that is about to run, and what is released of it.
+/// Plans that give the same numbers, one of which is about to run, and what is released of them.
 pub struct Part<'a> {
-    /// The plan.
-    pub plan: &'a Plan,
-    /// Its scans.
-    pub leaves: &'a Leaves<'a>,
-    /// Its releases.
+    /// The plans.
+    pub plans: Vec<&'a Plan>,
+    /// The releases.
     pub releases: Vec<Release<'a>>,
 }
 
@@ -114,49 +130,20 @@ impl Node {
     }
 }
 
-/// Plans that were verified, with what is released of them. Only this crate makes one.
-#[derive(Debug)]
-pub struct Verified {
-    trees: Vec<Node>,
-    sensitivities: Vec<Vec<Sensitivity>>,
-}
-
-impl Verified {
-    /// For each part, what was derived of its operators.
-    pub fn trees(&self) -> &[Node] {
-        &self.trees
-    }
-
-    /// For each part and each of its releases, how far one unit moves it, as the plan enforces it.
-    pub fn sensitivities(&self) -> &[Vec<Sensitivity>] {
-        &self.sensitivities
-    }
-}
-
 /// Checks the plans of a question against what is charged for them.
 ///
 /// # Errors
 /// With the first reason why a plan has no rule, a number moves further than is claimed, noise is made for less, or a release is not charged.
-pub fn verify(parts: &[Part<'_>], charge: &Charge) -> Result<Verified, Defect> {
-    let neighbors = charge.guarantee.unit().neighbors;
-    let mut verified = Verified {
-        trees: Vec::new(),
-        sensitivities: Vec::new(),
-    };
-    for part in parts {
-        let (judgement, tree) = judge(part.plan, part.leaves)?;
-        let computed = |release: &Release<'_>| release::check(&judgement.rows, release, neighbors);
-        verified
-            .sensitivities
-            .push(part.releases.iter().map(computed).collect::<Result<_, _>>()?);
-        verified.trees.push(tree);
-    }
-    let releases: Vec<Release<'_>> = parts
-        .iter()
-        .flat_map(|part| part.releases.iter().copied())
-        .collect();
+pub fn verify(parts: &[Part<'_>], leaves: &Leaves<'_>, charge: &Charge) -> Result<Verified, Defect> {
+    let unit = charge.guarantee.unit().clone();
+    let proved = |part: &Part<'_>| Proved::new(part, leaves, unit.neighbors);
+    let parts_proved = parts.iter().map(proved).collect::<Result<_, _>>()?;
+    let releases: Vec<Release<'_>> = parts.iter().flat_map(|part| &part.releases).copied().collect();
     release::check_charge(&releases, charge)?;
-    Ok(verified)
+    Ok(Verified {
+        parts: parts_proved,
+        unit,
+    })
 }
 
 /// What is derived of a plan alone, without a release.
@@ -184,6 +171,17 @@ pub fn sensitivity(
 fn judge(plan: &Plan, leaves: &Leaves<'_>) -> Result<(Judgement, Node), Defect> {
     if plan.fetch().is_some() || !plan.dynamic_expressions_produced().is_empty() {
         return Err(Defect::new(Kind::Limit, plan.name()));
+    }
+    if let Some(Operator::Label(label)) = operator(plan.as_ref()) {
+        let leaf = leaves(plan).ok_or_else(|| Defect::new(Kind::Scan, label))?;
+        let below = plan.children().into_iter().next();
+        let below = below.ok_or_else(|| Defect::new(Kind::Operator, plan.name()))?;
+        // What stands below is a scan of this table. A name inside of it would be another table's.
+        let of_this = |scan: &Plan| match operator(scan.as_ref()) {
+            Some(Operator::Label(_)) => None,
+            _ => Some(leaf.clone()),
+        };
+        return judge(below, &of_this);
     }
     let mut inputs = Vec::new();
     let mut trees = Vec::new();
@@ -240,7 +238,7 @@ fn by_rule(plan: &Plan, inputs: Vec<Judgement>, leaves: &Leaves<'_>) -> Result<J
             }
             Operator::OwnerWindow { owner, .. } => owners::windowed(plan, owner, input),
             Operator::Bounding { .. } => owners::bounded(&operator, input),
-            Operator::OwnerJoin { .. } => Err(none()),
+            Operator::OwnerJoin { .. } | Operator::Label(_) => Err(none()),
         };
     }
     if let Some(filter) = plan.downcast_ref::<FilterExec>() {
@@ -321,6 +319,7 @@ fn says(rows: &Rows) -> String {
             Some(columns) => format!("owned by columns {columns:?}"),
             None => "each row is a unit's, and no column says whose".to_owned(),
         },
+        Rows::Linked(_, key) => format!("each row leads to its owner by {key}"),
         Rows::States(_) => "states of groups".to_owned(),
         Rows::Contributions(rows) => format!("bounded, {} numbers of {} keys", rows.numbers.len(), rows.keys),
         Rows::Values(_) => "values of groups".to_owned(),

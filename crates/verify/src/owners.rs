@@ -46,10 +46,18 @@ pub(crate) fn paired(
             "a join of owners that takes some rows in the order in which they come",
         ));
     }
-    let (Rows::Owned(mine), Rows::Owned(theirs)) = (&left.rows, &right.rows) else {
-        return wrong("a join of owners and others");
+    let (mine, theirs, link) = match (&left.rows, &right.rows) {
+        (Rows::Owned(mine), Rows::Owned(theirs)) => (mine, theirs, None),
+        (Rows::Linked(mine, key), Rows::Owned(theirs)) => (mine, theirs, Some(key)),
+        _ => return wrong("a join of owners and others"),
     };
-    if !mine.is_owner(keys.0) || !theirs.is_owner(keys.1) {
+    let met = match link {
+        None => theirs.is_owner(keys.1),
+        Some(key) => {
+            theirs.keys.contains(&(keys.1, key.clone())) && *meeting == Meeting::Pairs && most.0 == u64::MAX
+        }
+    };
+    if !mine.is_owner(keys.0) || !met {
         return wrong("a join of owners by another column");
     }
     if one.schema().field(keys.0).data_type() != other.schema().field(keys.1).data_type() {
@@ -64,6 +72,9 @@ pub(crate) fn paired(
             .cloned()
             .collect::<Vec<_>>();
         check(filter, &Schema::new(both))?;
+    }
+    if link.is_some() {
+        return Ok(linked(mine, theirs, widths));
     }
     let mut owners = mine.owners().cloned().unwrap_or_default();
     // A row of the left side that finds no partner has NULL for the owner of the right.
@@ -93,6 +104,25 @@ pub(crate) fn paired(
         placed,
         rule: Rule::OwnedPaired,
     })
+}
+
+/// Rows that lead to their owners by the key of the other side. As no two rows have one key, each row has the owner of one row, and the rows of an owner are found by that owner's keys: they are a
+/// table whose rows carry their owner, as every scan in the model does.
+fn linked(mine: &Owned, theirs: &Owned, (left, right): (usize, usize)) -> Judgement {
+    let owners = theirs
+        .owners()
+        .map(|owners| owners.iter().map(|column| column + left).collect());
+    let rows = Owned {
+        named: theirs.named,
+        // Each row is there once at most.
+        keys: mine.keys.clone(),
+        ..Owned::by(owners.map_or(Owner::Hidden, Owner::Columns), left + right)
+    };
+    Judgement {
+        rows: Rows::Owned(rows),
+        placed: Placed::single(),
+        rule: Rule::OwnedScan,
+    }
 }
 
 /// Windows over one owner's rows: the columns of the input, and then what is computed.

@@ -6,6 +6,7 @@ use accounting::{Event, Neighbors};
 use bound::Norm;
 use exact::{Integer, Rational};
 use mechanism::{Charge, Sensitivity, Stated};
+use std::collections::BTreeSet;
 
 /// Which number of a plan is released.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +27,8 @@ pub enum Number {
 /// One release: a number, how far it moves as is claimed, and the noise that it gets.
 #[derive(Clone, Copy)]
 pub struct Release<'a> {
+    /// Its place among the releases of the question: each is drawn once.
+    pub drawn: usize,
     /// What is released.
     pub number: Number,
     /// How far one unit moves it, as the value is bound to it.
@@ -56,9 +59,10 @@ pub(crate) fn sensitivity(rows: &Rows, number: Number, neighbors: Neighbors) -> 
                 length,
             }) => of_groups(*groups, (*low, *high), totals.grouped, neighbors)
                 .and_then(|known| shorter(known, *length, neighbors)),
-            Some(Bound::Values { groups, most }) => {
+            Some(Bound::Values { groups, most, all }) => {
                 // A value that one unit alone has moves the count by one, whoever else has others: no more than so many.
                 of_groups(*groups, (0, i128::from(*most)), totals.grouped, neighbors)
+                    .and_then(|known| shorter(known, all.map(|all| (Norm::One, all)), neighbors))
             }
             _ => return Err(none("a number of groups that was not bounded by group")),
         },
@@ -71,7 +75,7 @@ pub(crate) fn sensitivity(rows: &Rows, number: Number, neighbors: Neighbors) -> 
             column: place,
             levels,
         } => match column(place)?.1 {
-            Some(Bound::Bins { groups, most }) => of_bins(*groups, *most, levels, neighbors),
+            Some(Bound::Bins { groups, most, all }) => of_bins((*groups, *most, *all), levels, neighbors),
             _ => return Err(none("bins of rows that were not bounded")),
         },
     };
@@ -127,28 +131,34 @@ fn shorter(
     };
     let most = Rational::from(sides(neighbors)) * whole(i128::from(most));
     let squared = &most * &most;
-    let l1 = match norm {
-        Norm::One => most,
-        Norm::Two => known.l1().clone(),
-    };
-    known.with_norms(&l1, &squared)
+    match norm {
+        // Σd² ≤ Σ|d| · max|d|.
+        Norm::One => {
+            let squared = squared.min(&most * known.l_infinity());
+            known.with_norms(&most, &squared)
+        }
+        Norm::Two => {
+            let l1 = known.l1().clone();
+            known.with_norms(&l1, &squared)
+        }
+    }
 }
 
-/// Each row is in one bin of each level, so in one level of one group a unit's rows move bins by at most `most` in ℓ₁, and by at most `most`² in squares.
+/// Each row is in one bin of each level. In one level of one group a unit's rows move bins by at most `most` in ℓ₁ and none by more, so by at most as many squares times `most`, and no more bins than
+/// there are rows.
 fn of_bins(
-    groups: u64,
-    most: u64,
+    (groups, most, all): (u64, u64, Option<u64>),
     levels: u64,
     neighbors: Neighbors,
 ) -> Result<Sensitivity, mechanism::Error> {
-    let most = Rational::from(most.max(1));
-    let times = Rational::from(groups) * Rational::from(levels) * Rational::from(sides(neighbors));
-    let coordinates = u128::from(groups) * u128::from(levels) * u128::from(sides(neighbors));
-    let l1 = &times * &most;
-    let all = u64::try_from(l1.numerator())
-        .ok()
-        .filter(|all| u128::from(*all) >= coordinates);
-    Sensitivity::vector(all.unwrap_or(u64::MAX), most.clone())?.with_norms(&l1, &(&times * &most * &most))
+    let most = most.max(1);
+    let rows = u128::from(groups) * u128::from(most);
+    let rows = all.map_or(rows, |all| rows.min(u128::from(all)));
+    let rows = rows.saturating_mul(u128::from(levels) * u128::from(sides(neighbors)));
+    let l1 = whole(i128::try_from(rows).unwrap_or(i128::MAX));
+    let most = Rational::from(most);
+    Sensitivity::vector(u64::try_from(rows.max(1)).unwrap_or(u64::MAX), most.clone())?
+        .with_norms(&l1, &(&l1 * &most))
 }
 
 /// Whether the noise of a release is made for what the plan enforces.
@@ -172,6 +182,10 @@ pub(crate) fn check(rows: &Rows, release: &Release<'_>, neighbors: Neighbors) ->
 
 /// Whether what is charged is what is drawn: the same events, each as often.
 pub(crate) fn check_charge(releases: &[Release<'_>], charge: &Charge) -> Result<(), Defect> {
+    let places: BTreeSet<usize> = releases.iter().map(|release| release.drawn).collect();
+    if places.len() != releases.len() {
+        return Err(Defect::new(Kind::Charge, "two releases in one place"));
+    }
     let mut drawn = Vec::new();
     for release in releases {
         flatten(release.noise.terms().event(), &mut drawn);

@@ -2,14 +2,14 @@
 
 use super::defect::{Defect, Kind};
 use super::expression::{
-    between, check, elsewhere, integer, is_constant, is_false, names_owner, place, same,
+    between, check, elsewhere, integer, is_constant, is_false, keeps, names_owner, place, same,
 };
 use super::judgement::{AtMost, Judgement, Known, Owned, Owner, Place, Placed, Places, Rows, Total, Totals};
 use super::rule::Rule;
-use super::{Leaf, Leaves, Plan};
-use datafusion::arrow::datatypes::{DataType, Field, Schema};
+use super::{Leaf, Leaves, Naming, Plan};
+use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::catalog::memory::{DataSourceExec, MemorySourceConfig};
-use datafusion::common::{JoinSide, JoinType};
+use datafusion::common::{JoinSide, JoinType, NullEquality};
 use datafusion::datasource::physical_plan::FileScanConfig;
 use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::expressions::{BinaryExpr, CaseExpr, Column, IsNotNullExpr};
@@ -21,77 +21,101 @@ use datafusion::physical_plan::joins::{CrossJoinExec, HashJoinExec, NestedLoopJo
 use datafusion::physical_plan::placeholder_row::PlaceholderRowExec;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::streaming::StreamingTableExec;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 type Expr = Arc<dyn PhysicalExpr>;
 
 /// A leaf: a scan, of which somebody says whose rows it reads, or nothing at all.
 pub(crate) fn scan(plan: &Plan, leaves: &Leaves<'_>) -> Result<Judgement, Defect> {
-    if plan.is::<EmptyExec>() || plan.is::<PlaceholderRowExec>() {
-        return Ok(Judgement {
-            rows: Rows::Public { unique: Vec::new() },
-            placed: Placed::single(),
-            rule: Rule::PublicGiven,
-        });
-    }
+    let nothing = plan.is::<EmptyExec>() || plan.is::<PlaceholderRowExec>();
     let Some(leaf) = leaves(plan) else {
-        return Err(Defect::new(Kind::Scan, plan.name()));
+        return match nothing {
+            true => Ok(Judgement {
+                rows: Rows::Public { unique: Vec::new() },
+                placed: Placed::single(),
+                rule: Rule::PublicGiven,
+            }),
+            false => Err(Defect::new(Kind::Scan, plan.name())),
+        };
     };
+    let (schema, exprs) = match plan.is::<EmptyExec>() {
+        true => (plan.schema(), None),
+        false => source(plan)?,
+    };
+    let (rows, rule) = read(leaf, &schema)?;
     let placed = Placed::default();
-    let (rows, rule) = match leaf {
-        Leaf::Public { unique } => (Rows::Public { unique }, Rule::PublicGiven),
-        Leaf::Private { owner, rows, columns } => {
-            let of = owner.map_or(Owner::Hidden, |column| Owner::Columns(Places::from([column])));
-            let mut owned = Owned {
-                named: owner.is_none(),
-                read: true,
-                ..Owned::by(of, columns)
-            };
-            let most = if owner.is_none() { Some(1) } else { rows };
-            if let Some(most) = most {
-                owned.add_rows(most, &Places::new());
-            }
-            (Rows::Owned(owned), Rule::OwnedScan)
-        }
-    };
     let read = Judgement { rows, placed, rule };
-    if let Some(scan) = plan.downcast_ref::<StreamingTableExec>() {
-        return match scan.projection() {
-            Some(places) => projected(read, &columns(places), scan.partition_schema()),
-            None => Ok(read),
-        };
-    }
-    let Some(source) = plan
-        .downcast_ref::<DataSourceExec>()
-        .map(DataSourceExec::data_source)
-    else {
-        // Whose it is was said; what it does with rows is not known here.
-        return Err(Defect::new(Kind::Operator, plan.name()));
-    };
-    if let Some(memory) = source.downcast_ref::<MemorySourceConfig>() {
-        return match memory.projection() {
-            Some(places) => projected(read, &columns(places), &memory.original_schema()),
-            None => Ok(read),
-        };
-    }
-    let Some(files) = source.downcast_ref::<FileScanConfig>() else {
-        return Err(Defect::new(Kind::Operator, plan.name()));
-    };
-    if files.file_source().filter().is_some() || files.limit.is_some() {
-        return Err(Defect::new(Kind::Limit, "a scan that passes rows over"));
-    }
-    match files.file_source().projection() {
-        Some(projection) => {
-            let exprs: Vec<Expr> = projection
-                .as_ref()
-                .iter()
-                .map(|one| Arc::clone(&one.expr))
-                .collect();
-            projected(read, &exprs, files.file_source().table_schema().table_schema())
-        }
+    match exprs {
+        Some(exprs) => projected(read, &exprs, &schema),
         None => Ok(read),
     }
+}
+
+/// The columns that a scan reads, and what it computes of them.
+fn source(plan: &Plan) -> Result<(SchemaRef, Option<Vec<Expr>>), Defect> {
+    if let Some(scan) = plan.downcast_ref::<StreamingTableExec>() {
+        let places = scan.projection().as_ref().map(|places| columns(places));
+        return Ok((Arc::clone(scan.partition_schema()), places));
+    }
+    // Whose it is was said; what it does with rows is not known here.
+    let unknown = || Defect::new(Kind::Operator, plan.name());
+    let source = plan
+        .downcast_ref::<DataSourceExec>()
+        .ok_or_else(unknown)?
+        .data_source();
+    if let Some(memory) = source.downcast_ref::<MemorySourceConfig>() {
+        let places = memory.projection().as_ref().map(|places| columns(places));
+        return Ok((memory.original_schema(), places));
+    }
+    let files = source.downcast_ref::<FileScanConfig>().ok_or_else(unknown)?;
+    let file = files.file_source();
+    if file.filter().is_some() || files.limit.is_some() {
+        return Err(Defect::new(Kind::Limit, "a scan that passes rows over"));
+    }
+    let exprs = file.projection().map(|projection| {
+        let exprs = projection.as_ref().iter();
+        exprs.map(|one| Arc::clone(&one.expr)).collect()
+    });
+    Ok((Arc::clone(file.table_schema().table_schema()), exprs))
+}
+
+/// What is said of a table, of its columns in this schema. A column that is not read is nowhere.
+fn read(leaf: Leaf, schema: &Schema) -> Result<(Rows, Rule), Defect> {
+    let (owner, rows, keys) = match leaf {
+        Leaf::Public { unique } => {
+            let places = |key: &BTreeSet<String>| key.iter().map(|name| schema.index_of(name).ok()).collect();
+            let unique = unique.iter().filter_map(places).collect();
+            return Ok((Rows::Public { unique }, Rule::PublicGiven));
+        }
+        Leaf::Private { owner, rows, keys } => (owner, rows, keys),
+    };
+    let names = schema.fields().iter().map(|field| field.name());
+    if names.collect::<BTreeSet<_>>().len() != schema.fields().len() {
+        return Err(Defect::new(Kind::Scan, "columns of one name"));
+    }
+    let named = match &owner {
+        Naming::EachRow => None,
+        Naming::Column(column) | Naming::Through { column, .. } => schema.index_of(column).ok(),
+    };
+    let each = owner == Naming::EachRow;
+    let place = |(column, key): (String, String)| Some((schema.index_of(&column).ok()?, key));
+    let mut owned = Owned {
+        named: each,
+        read: true,
+        keys: keys.into_iter().filter_map(place).collect(),
+        ..Owned::by(
+            named.map_or(Owner::Hidden, |column| Owner::Columns(Places::from([column]))),
+            schema.fields().len(),
+        )
+    };
+    if let Naming::Through { key, .. } = owner {
+        return Ok((Rows::Linked(owned, key), Rule::OwnedScan));
+    }
+    if let Some(most) = if each { Some(1) } else { rows } {
+        owned.add_rows(most, &Places::new());
+    }
+    Ok((Rows::Owned(owned), Rule::OwnedScan))
 }
 
 /// Rows of which some stay, by a condition on each.
@@ -106,6 +130,7 @@ pub(crate) fn filtered(plan: &FilterExec, input: Judgement) -> Result<Judgement,
             conditions.for_each(|condition| learn(&mut owned, condition, &schema));
             (Rows::Owned(owned), Rule::OwnedFilter)
         }
+        Rows::Linked(..) => (rows, Rule::OwnedFilter),
         _ => return Err(Defect::new(Kind::Totals, "a filter after the sum over units")),
     };
     let kept = Judgement { rows, placed, rule };
@@ -196,6 +221,10 @@ pub(crate) fn projected(input: Judgement, exprs: &[Expr], schema: &Schema) -> Re
             Rows::Owned(owned_columns(&owned, exprs, schema, &moved)?),
             Rule::OwnedProject,
         ),
+        Rows::Linked(linked, key) => (
+            Rows::Linked(owned_columns(&linked, exprs, schema, &moved)?, key),
+            Rule::OwnedProject,
+        ),
         Rows::Totals(totals) => (Rows::Totals(total_columns(&totals, exprs)?), Rule::Sums),
         _ => {
             return Err(Defect::new(
@@ -282,7 +311,13 @@ fn owned_columns(
         }
     };
     let (at_most, kinds) = rows.limits(&to);
+    let keys = rows.keys.iter().flat_map(|(from, key)| {
+        let kept = (exprs.iter().enumerate())
+            .filter(|(_, expr)| keeps(expr, &|column| column == *from, rows.read, schema));
+        kept.map(|(to, _)| (to, key.clone()))
+    });
     Ok(Owned {
+        keys: keys.collect(),
         named,
         present: present.collect(),
         computed: computed.collect(),
@@ -384,7 +419,7 @@ pub(crate) fn united(inputs: Vec<Judgement>) -> Result<Judgement, Defect> {
 pub(crate) fn moved(input: Judgement, placed: Placed) -> Judgement {
     let rule = match &input.rows {
         Rows::Public { .. } => Rule::PublicMove,
-        Rows::Owned(_) | Rows::Values(_) | Rows::States(_) => Rule::OwnedMove,
+        Rows::Owned(_) | Rows::Linked(..) | Rows::Values(_) | Rows::States(_) => Rule::OwnedMove,
         _ => input.rule,
     };
     Judgement {
@@ -422,7 +457,13 @@ pub(crate) fn met(plan: &Plan, left: Judgement, right: Judgement) -> Result<Judg
         }
         Met {
             kind: *join.join_type(),
-            equal: join.on().iter().map(|(left, right)| (left, right)).collect(),
+            // Where NULL meets NULL, no key of the public side is one.
+            equal: match join.null_equality() {
+                NullEquality::NullEqualsNothing => {
+                    join.on().iter().map(|(left, right)| (left, right)).collect()
+                }
+                NullEquality::NullEqualsNull => Vec::new(),
+            },
             filter: join.filter(),
             projection: join.projection.as_ref().map(|places| places.to_vec()),
             widths,

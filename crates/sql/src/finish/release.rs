@@ -6,10 +6,10 @@ use crate::run::engine::Measured;
 use crate::understand::aggregation::{Aggregation, Measure, Selection, TREE_BRANCHES, TREE_LEAVES};
 use crate::values::facts::Value;
 use crate::values::group_name::{decode, encode};
-use accounting::PrivacyUnit;
-use mechanism::{Account, Aggregate, Ledger, Sensitive, Sensitivity, Ticket};
+use mechanism::{Account, Ledger, Ticket};
 use noise::Grid;
 use std::collections::HashMap;
+use verify::Verified;
 
 /// Nodes of a tree, level by level, the root left out: 16, 256, 4096.
 pub(crate) const TREE_NODES: usize = 16 + 256 + 4096;
@@ -26,14 +26,14 @@ pub(crate) struct Released {
     pub(crate) numbers: Vec<Vec<i64>>,
 }
 
-/// Draws what was reserved: one ticket for each statistic.
+/// Draws what was reserved: one ticket for each statistic. `first` is the place of the first among all that the question draws.
 pub(crate) fn release<L: Ledger>(
     aggregation: &Aggregation,
     price: &Price,
     mut measured: Measured,
     account: &mut Account<L>,
     tickets: Vec<Ticket>,
-    unit: &PrivacyUnit,
+    (verified, first): (&Verified, usize),
 ) -> Result<Released, Error> {
     let statistics = &aggregation.statistics;
     let mut tickets: Vec<Option<Ticket>> = tickets.into_iter().map(Some).collect();
@@ -54,12 +54,7 @@ pub(crate) fn release<L: Ledger>(
                 .iter()
                 .map(|(name, group)| (name.clone(), measured.numbers[place][*group]))
                 .collect();
-            let drawing = Drawing {
-                sensitivity: &price.sensitivities[place],
-                unit,
-                grid: Grid::new(0),
-            };
-            let input = drawing.input(counts);
+            let input = verified.aggregate(first + place, counts, Grid::new(0))?;
             let kept: Vec<(Vec<u8>, i64)> = match &price.noise[place] {
                 Noise::LaplaceThreshold(mechanism) => {
                     account.draw(ticket(place)?, mechanism, input)?.into_value()
@@ -122,12 +117,7 @@ pub(crate) fn release<L: Ledger>(
             };
             names.iter().map(value).collect()
         };
-        let drawing = Drawing {
-            sensitivity: &price.sensitivities[place],
-            unit,
-            grid: grid(statistic),
-        };
-        let input = drawing.input(exact);
+        let input = verified.aggregate(first + place, exact, grid(statistic))?;
         numbers[place] = match &price.noise[place] {
             Noise::Laplace(mechanism) => account.draw(ticket(place)?, mechanism, input)?.into_value(),
             Noise::Gaussian(mechanism) => account.draw(ticket(place)?, mechanism, input)?.into_value(),
@@ -138,24 +128,6 @@ pub(crate) fn release<L: Ledger>(
         groups: names.iter().map(|name| decode(name)).collect(),
         numbers,
     })
-}
-
-/// What binds exact numbers to their sensitivity.
-struct Drawing<'a> {
-    sensitivity: &'a Sensitivity,
-    unit: &'a PrivacyUnit,
-    grid: Grid,
-}
-
-impl Drawing<'_> {
-    fn input<T>(&self, exact: T) -> Aggregate<T> {
-        Aggregate::claimed(
-            Sensitive::new(exact),
-            self.sensitivity.clone(),
-            self.unit.clone(),
-            self.grid,
-        )
-    }
 }
 
 /// Adds rows to a bin. There are no others: the bin is a place in a list.

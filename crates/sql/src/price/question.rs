@@ -180,6 +180,12 @@ impl Question {
             .collect()
     }
 
+    /// The place of an aggregation's first mechanism among them.
+    pub(crate) fn first_drawn(&self, aggregation: usize) -> usize {
+        let before = self.prices.iter().take(aggregation);
+        before.map(|price| price.noise.len()).sum()
+    }
+
     /// Which rows an aggregation is about, and under which limits: the same for every question about them.
     pub(crate) fn about(&self, place: usize) -> String {
         let aggregation = &self.split.aggregations[place];

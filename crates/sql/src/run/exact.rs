@@ -11,27 +11,32 @@
 
 use crate::Error;
 use crate::catalog::{Catalog, EngineKind};
+use crate::price::question::Question;
 use crate::run::engine::{BoundedPlans, Measured, Reading, names, number};
 use crate::run::engines::Engines;
-use crate::run::local::Step;
+use crate::run::facts::Facts;
+use crate::run::local::{Leave, Step, planned};
 use crate::run::on_workers::{OnWorkers, on_workers};
 use crate::run::publics::Publics;
 use crate::run::pushdown::{Pushed, pushed};
-use crate::run::scans::over_data;
+use crate::run::scans::{over_data, over_declared};
 use crate::sources;
-use crate::understand::aggregation::{Aggregation, Measure};
+use crate::understand::aggregation::{Aggregation, Measure, TREE_LEVELS};
 use crate::values::group_name::encode;
 use datafusion::arrow::array::{AsArray, RecordBatch};
 use datafusion::arrow::datatypes::Int64Type;
 use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_plan::ExecutionPlan;
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use verify::{Number, Release, Verified, verify};
 
 /// An engine with its work for one aggregation: the plan of the totals, and those of statistics that look at single rows, in this order.
 enum ExactEngine {
     /// This program.
     Local(Vec<Step>),
-    /// A PostgreSQL database, which computes several aggregations together.
-    Inside,
+    /// A PostgreSQL database, which computes several aggregations together. Its statement is lowered from the plans that these are of.
+    Inside(Vec<Arc<dyn ExecutionPlan>>),
     /// Several machines.
     Workers(OnWorkers),
 }
@@ -62,24 +67,55 @@ impl ExactEngine {
         Ok(Self::Local(steps))
     }
 
+    /// For each plan, what is verified of it: what may run, or what a statement is lowered from.
+    fn plans(&self) -> Vec<Vec<&Arc<dyn ExecutionPlan>>> {
+        match self {
+            Self::Local(steps) => steps.iter().map(Step::plans).collect(),
+            Self::Inside(plans) => plans.iter().map(|plan| vec![plan]).collect(),
+            Self::Workers(on_workers) => on_workers.plans().collect(),
+        }
+    }
+
     /// The rows of each plan; `inside`, if it is a database that computed them.
     async fn collect(
         self,
         inside: Vec<Vec<RecordBatch>>,
         engines: &Engines,
+        leave: &mut Leave<'_>,
     ) -> Result<Vec<Vec<RecordBatch>>, Error> {
         match self {
             Self::Local(steps) => {
                 let mut all = Vec::new();
                 for step in steps {
-                    all.push(step.run(engines).await?);
+                    all.push(step.run(engines, leave.next()).await?);
                 }
                 Ok(all)
             }
-            Self::Inside => Ok(inside),
-            Self::Workers(on_workers) => on_workers.run(engines).await,
+            Self::Inside(plans) => {
+                plans.iter().for_each(|_| {
+                    leave.next();
+                });
+                Ok(inside)
+            }
+            Self::Workers(on_workers) => on_workers.run(engines, leave).await,
         }
     }
+}
+
+/// The plans that a statement for a database is lowered from, as this program would run them over the declared columns.
+async fn lowered(
+    plans: &BoundedPlans,
+    publics: &Publics,
+    engines: &Engines,
+    catalog: &Catalog,
+) -> Result<ExactEngine, Error> {
+    let session = engines.first()?;
+    let mut all = Vec::new();
+    for plan in plans.plans() {
+        let plan = over_declared(&publics.put_into(plan)?, catalog)?;
+        all.push(planned(&plan, session.state()).await?.0);
+    }
+    Ok(ExactEngine::Inside(all))
 }
 
 /// The plans of one aggregation over data.
@@ -94,6 +130,15 @@ struct Part {
 pub(crate) struct Prepared {
     parts: Vec<Part>,
     databases: Vec<Pushed>,
+    verified: Arc<Verified>,
+    facts: Facts,
+}
+
+impl Prepared {
+    /// What was verified of them, which releases take.
+    pub(crate) fn verified(&self) -> Arc<Verified> {
+        Arc::clone(&self.verified)
+    }
 }
 
 #[cfg(test)]
@@ -102,7 +147,7 @@ impl Prepared {
     pub(crate) fn batch_sizes(&self) -> Vec<usize> {
         let sizes = self.parts.iter().map(|part| match &part.engine {
             ExactEngine::Local(steps) => steps.iter().map(Step::batch_size).collect(),
-            ExactEngine::Inside | ExactEngine::Workers(_) => Vec::new(),
+            ExactEngine::Inside(_) | ExactEngine::Workers(_) => Vec::new(),
         });
         sizes.collect::<Vec<Vec<usize>>>().concat()
     }
@@ -111,7 +156,7 @@ impl Prepared {
     pub(crate) fn scans(&self) -> usize {
         let sources = self.parts.iter().map(|part| match &part.engine {
             ExactEngine::Local(steps) => steps.iter().map(Step::scans).sum(),
-            ExactEngine::Inside | ExactEngine::Workers(_) => 0,
+            ExactEngine::Inside(_) | ExactEngine::Workers(_) => 0,
         });
         sources.sum()
     }
@@ -132,9 +177,10 @@ impl Prepared {
 /// Binds the plans of a question's aggregations to data and has engines plan their execution. Reads schemas, and no rows of private tables.
 ///
 /// # Errors
-/// When a table cannot be opened, or an engine's plan has an operator that is not on the closed list: before anything is charged.
+/// When a table cannot be opened, an engine's plan has an operator that is not on the closed list, or a plan cannot be verified for what the question is priced: before anything is charged.
 pub(crate) async fn prepare(
     question: Vec<BoundedPlans>,
+    priced: &Question,
     publics: &Publics,
     engines: &Engines,
     catalog: &Catalog,
@@ -150,7 +196,7 @@ pub(crate) async fn prepare(
     for (number, plans) in question.into_iter().enumerate() {
         parts.push(Part {
             engine: match inside.get(number) {
-                Some(Ok(())) => ExactEngine::Inside,
+                Some(Ok(())) => lowered(&plans, publics, engines, catalog).await?,
                 _ => ExactEngine::prepare(&plans, publics, engines, catalog).await?,
             },
             read: plans.read,
@@ -158,7 +204,74 @@ pub(crate) async fn prepare(
             keys: plans.keys,
         });
     }
-    Ok(Prepared { parts, databases })
+    let facts = Facts::new(catalog, publics);
+    let verified = Arc::new(verified(&parts, priced, &facts, catalog)?);
+    Ok(Prepared {
+        parts,
+        databases,
+        verified,
+        facts,
+    })
+}
+
+/// Holds the plans of a question against what is charged for it and what is drawn.
+fn verified(parts: &[Part], priced: &Question, facts: &Facts, catalog: &Catalog) -> Result<Verified, Error> {
+    let mut all = Vec::new();
+    for part in parts {
+        let releases = part.releases(priced);
+        for (plans, releases) in part.engine.plans().into_iter().zip(releases) {
+            all.push(verify::Part { plans, releases });
+        }
+    }
+    let leaves = |scan: &Arc<dyn ExecutionPlan>| facts.leaf(scan);
+    #[cfg(test)]
+    if crate::mutants::is_unverified() {
+        all.clear();
+    }
+    Ok(verify(&all, &leaves, &priced.charge(catalog)?)?)
+}
+
+impl Part {
+    /// What is released of each of its plans: of the totals what is read of them, as [`measured`] reads it, and one number of each other plan.
+    fn releases<'q>(&self, priced: &'q Question) -> Vec<Vec<Release<'q>>> {
+        let release = |aggregation: usize, statistic: usize, number: Number| {
+            let price = priced.prices.get(aggregation)?;
+            Some(Release {
+                drawn: priced.first_drawn(aggregation) + statistic,
+                number,
+                sensitivity: price.sensitivities.get(statistic)?,
+                noise: price.noise.get(statistic)?.stated(),
+            })
+        };
+        let totals = self.read.iter().flat_map(|reading| {
+            let numbers = reading.numbers.iter();
+            numbers.filter_map(|(statistic, place)| {
+                let column = self.keys + place;
+                let number = match reading.of_all {
+                    true => Number::OfAll(column),
+                    false => Number::OfGroups(column),
+                };
+                release(reading.aggregation, *statistic, number)
+            })
+        });
+        let mut all = vec![totals.collect()];
+        let question = self.read.first().map(|reading| reading.aggregation);
+        for statistic in &self.single {
+            let number = |aggregation: usize| {
+                let measure = &priced.split.aggregations[aggregation].statistics[*statistic].measure;
+                let levels = match measure {
+                    Measure::Tree { .. } => TREE_LEVELS,
+                    Measure::Histogram { .. } => 1,
+                    _ => return Number::OfGroups(self.keys),
+                };
+                let column = self.keys + 1;
+                Number::Bins { column, levels }
+            };
+            let one = question.and_then(|place| release(place, *statistic, number(place)));
+            all.push(one.into_iter().collect());
+        }
+        all
+    }
 }
 
 /// Who will compute the exact numbers of each aggregation of a question, for people; nothing where the catalog names no engine but this program. Reads no rows.
@@ -201,15 +314,26 @@ pub(crate) async fn measure(
     engines: &Engines,
 ) -> Result<Vec<Measured>, Error> {
     let mut inside: Vec<Vec<Vec<RecordBatch>>> = Vec::new();
-    inside.resize_with(prepared.parts.len(), Vec::new);
-    for pushed in prepared.databases {
-        for (number, rows) in pushed.run().await? {
+    let Prepared {
+        parts,
+        databases,
+        verified,
+        facts,
+    } = prepared;
+    inside.resize_with(parts.len(), Vec::new);
+    let mut leave = Leave {
+        verified: &verified,
+        part: 0,
+        facts: &facts,
+    };
+    for pushed in databases {
+        for (number, rows) in pushed.run(&verified).await? {
             inside[number].push(rows);
         }
     }
     let mut all: Vec<Option<Measured>> = question.iter().map(|_| None).collect();
-    for (part, inside) in prepared.parts.into_iter().zip(inside) {
-        for (place, measured) in measured(part, inside, question, engines).await? {
+    for (part, inside) in parts.into_iter().zip(inside) {
+        for (place, measured) in measured(part, inside, question, (engines, &mut leave)).await? {
             all[place] = Some(measured);
         }
     }
@@ -222,10 +346,10 @@ async fn measured(
     part: Part,
     inside: Vec<Vec<RecordBatch>>,
     question: &[Aggregation],
-    engines: &Engines,
+    (engines, leave): (&Engines, &mut Leave<'_>),
 ) -> Result<Vec<(usize, Measured)>, Error> {
     let keys = part.keys;
-    let mut results = part.engine.collect(inside, engines).await?.into_iter();
+    let mut results = part.engine.collect(inside, engines, leave).await?.into_iter();
     let totals = results.next().unwrap_or_default();
     let mut all = Vec::new();
     for reading in &part.read {

@@ -1,6 +1,7 @@
 //! The engine of this program: reads all rows, and computes here.
 
 use crate::run::engines::Engines;
+use crate::run::facts::{Facts, too_late};
 use crate::understand::mistakes::unplannable;
 use crate::values::facts::Kind;
 use crate::{Error, sources};
@@ -11,9 +12,10 @@ use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::error::DataFusionError;
 use datafusion::execution::{SessionState, TaskContext};
 use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan};
-use datafusion::physical_plan::{ExecutionPlan, collect};
+use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::SessionContext;
 use std::sync::Arc;
+use verify::{Readable, Verified};
 
 /// A plan over data that the engine, or the closed list of operators, does not take. Of what is said about it the first line alone is reported: the rest may print the plan,
 /// in which are the places of the curator's files.
@@ -91,6 +93,38 @@ pub(crate) async fn planned(
     Ok((planned.map_err(unexecutable)?, state))
 }
 
+/// What lets plans over private rows run: that the question was verified, which of its parts this is, and what is said of scans.
+#[derive(Clone, Copy)]
+pub(crate) struct Leave<'a> {
+    pub(crate) verified: &'a Verified,
+    pub(crate) part: usize,
+    pub(crate) facts: &'a Facts,
+}
+
+impl Leave<'_> {
+    /// Leave to run this plan.
+    ///
+    /// # Errors
+    /// If it is none that was verified, and does not hold what was.
+    pub(crate) fn readable(&self, plan: Arc<dyn ExecutionPlan>) -> Result<Readable, Error> {
+        #[cfg(test)]
+        if crate::mutants::is_unverified() {
+            let nobodys = |_: &Arc<dyn ExecutionPlan>| Some(verify::Leaf::Public { unique: Vec::new() });
+            return verify::public(plan, &nobodys).map_err(too_late);
+        }
+        let leaves = |scan: &Arc<dyn ExecutionPlan>| self.facts.leaf(scan);
+        let readable = self.verified.readable(self.part, plan, &leaves);
+        readable.map_err(too_late)
+    }
+
+    /// Leave for the next part.
+    pub(crate) fn next(&mut self) -> Self {
+        let now = *self;
+        self.part += 1;
+        now
+    }
+}
+
 /// One plan over data, and what to do when it does not run to its end.
 ///
 /// Whether there is an answer must not depend on any one person. So rows that are not sorted as the catalog promises are read again in any order, and a plan that
@@ -99,7 +133,9 @@ pub(crate) struct Step {
     plan: LogicalPlan,
     /// The same for rows in any order.
     unsorted: Option<LogicalPlan>,
+    /// Both as the engine would run them now.
     planned: Arc<dyn ExecutionPlan>,
+    planned_unsorted: Option<Arc<dyn ExecutionPlan>>,
     context: Arc<TaskContext>,
 }
 
@@ -110,13 +146,25 @@ impl Step {
         unsorted: Option<LogicalPlan>,
         session: &SessionContext,
     ) -> Result<Self, Error> {
+        let planned_unsorted = match &unsorted {
+            Some(unsorted) => Some(planned(unsorted, session.state()).await?.0),
+            None => None,
+        };
         let (planned, state) = planned(&plan, session.state()).await?;
         Ok(Self {
             planned,
+            planned_unsorted,
             context: state.task_ctx(),
             plan,
             unsorted,
         })
+    }
+
+    /// The plans that it may run.
+    pub(crate) fn plans(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        std::iter::once(&self.planned)
+            .chain(&self.planned_unsorted)
+            .collect()
     }
 
     /// How many rows it handles at once.
@@ -138,10 +186,14 @@ impl Step {
     }
 
     /// Runs it to its end.
-    pub(crate) async fn run(mut self, engines: &Engines) -> Result<Vec<RecordBatch>, Error> {
+    pub(crate) async fn run(
+        mut self,
+        engines: &Engines,
+        leave: Leave<'_>,
+    ) -> Result<Vec<RecordBatch>, Error> {
         let mut attempt = 0;
         loop {
-            let failure = match collect(self.planned, self.context).await {
+            let failure = match leave.readable(self.planned)?.collect(self.context).await {
                 Ok(batches) => return Ok(batches),
                 Err(failure) => failure,
             };

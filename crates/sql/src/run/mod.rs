@@ -3,6 +3,7 @@
 pub(crate) mod engine;
 pub(crate) mod engines;
 pub(crate) mod exact;
+pub(crate) mod facts;
 pub(crate) mod local;
 mod on_workers;
 pub(crate) mod publics;

@@ -10,12 +10,13 @@
 use crate::catalog::Catalog;
 use crate::run::engine::BoundedPlans;
 use crate::run::engines::Engines;
-use crate::run::local::planned;
+use crate::run::local::{Leave, planned};
 use crate::run::publics::Publics;
 use crate::run::scans::over_data;
 use crate::run::workers::said;
+use crate::understand::mistakes::unplannable;
 use crate::{Error, sources};
-use bound::is_not_clustered;
+use bound::{is_not_clustered, without_labels};
 use cluster::{Cluster, NotSpread};
 use datafusion::arrow::array::RecordBatch;
 use datafusion::error::DataFusionError;
@@ -47,6 +48,22 @@ struct Spread {
     plan: LogicalPlan,
     /// The same for rows in any order, where the plan takes rows that are sorted by unit.
     unsorted: Option<LogicalPlan>,
+    /// Both as one machine would run them: what is verified, and then spread.
+    planned: Vec<Arc<dyn ExecutionPlan>>,
+}
+
+/// A plan over data, and how one machine would run it.
+type Checked = (LogicalPlan, Arc<dyn ExecutionPlan>);
+
+impl Spread {
+    fn new((plan, planned): Checked, unsorted: Option<Checked>) -> Self {
+        let (unsorted, other) = unsorted.unzip();
+        Self {
+            plan,
+            unsorted,
+            planned: std::iter::once(planned).chain(other).collect(),
+        }
+    }
 }
 
 /// Why workers do not compute a question; the end of a sentence.
@@ -66,10 +83,11 @@ pub(crate) async fn on_workers(
         || session.state().config().target_partitions(),
         |threads| threads as usize,
     );
-    let checked = async |plan: &LogicalPlan| -> Result<Result<LogicalPlan, NotSpread>, Error> {
+    let checked = async |plan: &LogicalPlan| -> Result<Result<Checked, NotSpread>, Error> {
         let plan = over_data(&publics.put_into(plan)?, &session, catalog).await?;
         let (planned, state) = for_workers(&plan, &session, threads).await?;
-        Ok(cluster.check(&planned, &state, threads).map(|()| plan))
+        let sent = without_labels(Arc::clone(&planned)).map_err(unplannable)?;
+        Ok(cluster.check(&sent, &state, threads).map(|()| (plan, planned)))
     };
     let mut spread = Vec::new();
     let totals = (&plans.totals, plans.unsorted.as_ref());
@@ -84,8 +102,8 @@ pub(crate) async fn on_workers(
             },
         };
         spread.push(match (checked(plan).await?, unsorted) {
-            (Ok(plan), unsorted) => Spread { plan, unsorted },
-            (Err(_), Some(plan)) => Spread { plan, unsorted: None },
+            (Ok(plan), unsorted) => Spread::new(plan, unsorted),
+            (Err(_), Some(plan)) => Spread::new(plan, None),
             (Err(why), None) => return Ok(Err(reason(why))),
         });
     }
@@ -143,15 +161,25 @@ impl OnWorkers {
         Ok(self)
     }
 
+    /// For each plan, what one machine may run.
+    pub(crate) fn plans(&self) -> impl Iterator<Item = Vec<&Arc<dyn ExecutionPlan>>> {
+        self.plans.iter().map(|spread| spread.planned.iter().collect())
+    }
+
     /// The rows of each plan.
-    pub(crate) async fn run(self, engines: &Engines) -> Result<Vec<Vec<RecordBatch>>, Error> {
+    pub(crate) async fn run(
+        self,
+        engines: &Engines,
+        leave: &mut Leave<'_>,
+    ) -> Result<Vec<Vec<RecordBatch>>, Error> {
         let mut all = Vec::new();
-        for Spread { plan, unsorted } in &self.plans {
+        for Spread { plan, unsorted, .. } in &self.plans {
+            let leave = leave.next();
             let (mut plan, mut unsorted) = (plan, unsorted.as_ref());
             // Counted apart: how often workers failed, and how often memory ran out.
             let (mut failed, mut without_memory, mut again) = (0, 0, false);
             all.push(loop {
-                let failure = match self.attempt(plan, engines, again, without_memory).await {
+                let failure = match self.attempt(plan, (engines, leave), again, without_memory).await {
                     Ok(batches) => break batches,
                     Err(failure) => failure,
                 };
@@ -181,7 +209,7 @@ impl OnWorkers {
     async fn attempt(
         &self,
         plan: &LogicalPlan,
-        engines: &Engines,
+        (engines, leave): (&Engines, Leave<'_>),
         again: bool,
         without_memory: usize,
     ) -> Result<Vec<RecordBatch>, Failure> {
@@ -195,9 +223,10 @@ impl OnWorkers {
             true => self.cluster.available().await?,
         };
         let (planned, state) = for_workers(plan, &session, self.threads).await?;
+        let sent = without_labels(leave.readable(planned)?.into_plan())?;
         let prepared = self
             .cluster
-            .prepare(&planned, &state, (&workers, self.threads), without_memory)
+            .prepare(&sent, &state, (&workers, self.threads), without_memory)
             .await;
         let prepared = prepared.map_err(|why| Failure::other(format!("{why:?}")))?;
         let rows = prepared.collect();

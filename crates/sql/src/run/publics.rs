@@ -11,7 +11,7 @@ use crate::understand::frontier::{Split, column_name, reads_rows};
 use crate::understand::mistakes::unplannable;
 use crate::understand::relation::{ONE_ROW, PublicSide};
 use crate::values::facts::Kind;
-use bound::canonical;
+use bound::{Labelled, canonical};
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::compute::concat_batches;
 use datafusion::arrow::datatypes::{Field, Schema};
@@ -43,6 +43,8 @@ struct Side {
     /// How it was read.
     plan: LogicalPlan,
     batches: Vec<RecordBatch>,
+    /// Columns of the held rows in which no two agree.
+    keys: Vec<BTreeSet<String>>,
     /// The same rows from memory, under the same names.
     held: LogicalPlan,
 }
@@ -90,14 +92,16 @@ impl Publics {
                 self.sides.push(Side {
                     plan: side.plan.clone(),
                     batches,
+                    keys: Vec::new(),
                     held,
                 });
                 self.sides.len() - 1
             }
         };
-        let read = &self.sides[place];
+        let read = &mut self.sides[place];
         if let Some(key) = &side.key {
             check_key(key, read)?;
+            read.keys.extend(columns_of(key, &read.plan));
         }
         Ok(read.batches.iter().map(|batch| batch.num_rows() as u64).sum())
     }
@@ -140,16 +144,25 @@ impl Publics {
     pub(crate) fn shapes(split: &Split) -> Result<Self, Error> {
         let mut publics = Self::default();
         for side in split.aggregations.iter().flat_map(|asked| &asked.rows.publics) {
-            if publics.sides.iter().all(|known| known.plan != side.plan) {
-                let held = held(&side.plan, &[], publics.sides.len())?;
-                publics.sides.push(Side {
-                    plan: side.plan.clone(),
-                    batches: Vec::new(),
-                    held,
-                });
+            let keys = side.key.iter().filter_map(|key| columns_of(key, &side.plan));
+            if let Some(known) = publics.sides.iter_mut().find(|known| known.plan == side.plan) {
+                known.keys.extend(keys);
+                continue;
             }
+            publics.sides.push(Side {
+                plan: side.plan.clone(),
+                batches: Vec::new(),
+                keys: keys.collect(),
+                held: held(&side.plan, &[], publics.sides.len())?,
+            });
         }
         Ok(publics)
+    }
+
+    /// The names of the scans that [`Publics::put_into`] puts into plans, and the columns in which no two of their rows agree.
+    pub(crate) fn names(&self) -> impl Iterator<Item = (String, &[BTreeSet<String>])> {
+        let sides = self.sides.iter().enumerate();
+        sides.map(|(place, side)| (held_name(place), side.keys.as_slice()))
     }
 
     /// The rows that stand behind a scan which [`Publics::put_into`] put into a plan.
@@ -248,6 +261,12 @@ fn check_key(key: &[String], side: &Side) -> Result<(), Error> {
     ))
 }
 
+/// The columns of a key, as they are called in rows that are held.
+fn columns_of(key: &[String], plan: &LogicalPlan) -> Option<BTreeSet<String>> {
+    let place = |name: &String| plan.schema().iter().position(|(_, field)| field.name() == name);
+    key.iter().map(|name| place(name).map(column_name)).collect()
+}
+
 fn held_name(place: usize) -> String {
     format!("__deniable_public_{place}")
 }
@@ -270,6 +289,7 @@ fn held(plan: &LogicalPlan, batches: &[RecordBatch], place: usize) -> Result<Log
         .collect::<Result<Vec<_>, _>>()
         .map_err(|error| unplannable(error.into()))?;
     let table = MemTable::try_new(schema, vec![batches]).map_err(unplannable)?;
+    let table = Arc::new(Labelled::new(&held_name(place), Arc::new(table)));
     let name = TableReference::bare(held_name(place));
     let shown: Vec<Expr> = plan
         .schema()
@@ -280,7 +300,7 @@ fn held(plan: &LogicalPlan, batches: &[RecordBatch], place: usize) -> Result<Log
                 .alias_qualified(qualifier.cloned(), field.name().clone())
         })
         .collect();
-    LogicalPlanBuilder::scan(name, provider_as_source(Arc::new(table)), None)
+    LogicalPlanBuilder::scan(name, provider_as_source(table), None)
         .and_then(|plan| plan.project(shown))
         .and_then(LogicalPlanBuilder::build)
         .map_err(unplannable)

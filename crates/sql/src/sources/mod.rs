@@ -52,7 +52,7 @@ use crate::catalog::{ObjectAddress, Provided, Root, Source, Table};
 #[cfg(test)]
 use crate::mutants::{Mutant, planted};
 use crate::values::facts::{Facts, Kind, Value};
-use bound::{canonical, canonical_identifier, canonical_within};
+use bound::{Labelled, canonical, canonical_identifier, canonical_within};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::catalog::TableProvider;
 use datafusion::common::{Column, ScalarValue, TableReference};
@@ -140,7 +140,8 @@ pub async fn typed_scan(
         };
         expressions.push(value.alias_qualified(Some(relation.clone()), column));
     }
-    LogicalPlanBuilder::scan(relation, provider_as_source(provider), Some(projected))
+    let labelled = Arc::new(Labelled::new(name, provider));
+    LogicalPlanBuilder::scan(relation, provider_as_source(labelled), Some(projected))
         .and_then(|plan| plan.project(expressions))
         .and_then(|plan| plan.build())
         .map_err(engine)

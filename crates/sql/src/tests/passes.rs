@@ -32,7 +32,7 @@ fn scans(sql: &str) -> (usize, bool) {
     let planned = asked.iter().flat_map(BoundedPlans::plans).map(scans_of).sum();
     let engines = Engines::new(SessionConfig::new());
     let prepared = runtime()
-        .block_on(prepare(asked, &Publics::default(), &engines, &catalog))
+        .block_on(prepare(asked, &question, &Publics::default(), &engines, &catalog))
         .unwrap();
     assert_eq!(
         prepared.scans(),

@@ -289,9 +289,14 @@ impl Dataset {
         let secret = secret()?;
         let aggregations = &question.split.aggregations;
         let asked = bounded_plans(aggregations, &question.cuts, &secret)?;
-        let prepared =
-            self.runtime
-                .block_on(exact::prepare(asked, &publics, engines, &self.shared.catalog))?;
+        let prepared = self.runtime.block_on(exact::prepare(
+            asked,
+            question,
+            &publics,
+            engines,
+            &self.shared.catalog,
+        ))?;
+        let verified = prepared.verified();
         let reservation = account.reserve(&question.mechanisms(), &question.delta, &question.purpose)?;
         watch(Stage::Charged);
         let measured = self
@@ -307,9 +312,9 @@ impl Dataset {
         for (place, measured) in measured.into_iter().enumerate() {
             let price = &question.prices[place];
             let tickets = tickets.by_ref().take(price.noise.len()).collect();
-            let unit = &self.shared.catalog.unit;
+            let bound = (verified.as_ref(), question.first_drawn(place));
             let aggregation = cut::with_names(question, place, &releases);
-            releases.push(release(&aggregation, price, measured, account, tickets, unit)?);
+            releases.push(release(&aggregation, price, measured, account, tickets, bound)?);
         }
         watch(Stage::Drawn);
         let cost = Cost {

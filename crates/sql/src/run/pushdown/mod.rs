@@ -34,6 +34,7 @@ use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::logical_expr::LogicalPlan;
 use relation::Known;
 use std::collections::HashMap;
+use verify::Verified;
 use writer::{Relation, Writer};
 
 /// Why a plan is not computed inside of the database. Depends on the question, the catalog and the schema of the database.
@@ -60,7 +61,7 @@ impl Pushed {
     /// # Errors
     /// An incident: the database cannot be reached any more, gave up at the curator's timeout, or has no room. The charge is kept, as for every failure after it, and asking again goes on
     /// under it: nothing was drawn.
-    pub(crate) async fn run(self) -> Result<Vec<(usize, Vec<RecordBatch>)>, Error> {
+    pub(crate) async fn run(self, _: &Verified) -> Result<Vec<(usize, Vec<RecordBatch>)>, Error> {
         let rows = self.inside.run(&self.statements).await?;
         Ok(self.aggregations.into_iter().zip(rows).collect())
     }

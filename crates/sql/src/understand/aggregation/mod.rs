@@ -10,7 +10,9 @@ pub(crate) use call::{Output, Request, literal};
 pub(crate) use groups::{Groups, Selection};
 pub(crate) use in_all::RowsInAll;
 pub(crate) use pairs::{Moment, Moments};
-pub(crate) use statistic::{Argument, Measure, Statistic, TREE_BRANCHES, TREE_LEAVES, ends_of_mean, halved};
+pub(crate) use statistic::{
+    Argument, Measure, Statistic, TREE_BRANCHES, TREE_LEAVES, TREE_LEVELS, ends_of_mean, halved,
+};
 
 use crate::Error;
 use crate::catalog::{Catalog, Limits};

@@ -170,7 +170,7 @@ fn case(seed: u64, told: Told, plans: usize, tally: &mut Tally) -> Result<(), St
             if matches!(truth, Leaf::Private { .. }) {
                 seen.set(seen.get() + 1);
             }
-            // The scans are asked for several times, in the same order.
+            // The scans are asked for several times, in the same order; only tables have names.
             Some(said(truth, told, seen.get() % scans.max(1) == 1))
         };
         let Some(accepted) = Accepted::of(&plan, &leaves) else {
@@ -204,10 +204,10 @@ fn private_scans(plan: &Plan) -> usize {
 fn said(truth: Leaf, told: Told, first_of_several: bool) -> Leaf {
     match (truth, told) {
         (Leaf::Private { .. }, Told::Public) if first_of_several => Leaf::Public { unique: Vec::new() },
-        (Leaf::Private { owner, columns, .. }, Told::OneRow) => Leaf::Private {
+        (Leaf::Private { owner, keys, .. }, Told::OneRow) => Leaf::Private {
             owner,
             rows: Some(1),
-            columns,
+            keys,
         },
         (truth, _) => truth,
     }

@@ -125,6 +125,7 @@ const CHANGES: &[(&str, Change)] = &[
     ("bounding", bounding),
     ("window", window),
     ("sides", sides),
+    ("rename", rename),
 ];
 
 /// A plan with some operator changed, and how; `None` where the change does not fit. Where joins are asked for, there are no other changes.
@@ -147,8 +148,12 @@ pub(super) fn mutated<'a>(
     same_types(&changed.schema(), &plan.schema()).then_some((changed, name))
 }
 
+/// All operators. What stands below the name of a table is its scan, and belongs to it.
 fn collect(plan: &Plan, into: &mut Vec<Plan>) {
     into.push(Arc::clone(plan));
+    if is_table(plan) {
+        return;
+    }
     plan.children().into_iter().for_each(|child| collect(child, into));
 }
 
@@ -159,6 +164,9 @@ fn replaced(plan: &Plan, number: &mut usize, by: &mut dyn FnMut(&Plan) -> Option
         return by(plan);
     }
     *number -= 1;
+    if is_table(plan) {
+        return None;
+    }
     let mut children: Vec<Plan> = plan.children().into_iter().cloned().collect();
     for child in &mut children {
         if *number < usize::MAX {
@@ -174,6 +182,18 @@ fn replaced(plan: &Plan, number: &mut usize, by: &mut dyn FnMut(&Plan) -> Option
         }
     }
     None
+}
+
+fn is_table(plan: &Plan) -> bool {
+    matches!(operator(plan.as_ref()), Some(Operator::Label(_)))
+}
+
+/// The name of one table over another.
+fn rename(plan: &Plan, material: &Material<'_>, seeded: &mut Seeded) -> Option<Plan> {
+    let tables: Vec<&Plan> = material.others.iter().filter(|other| is_table(other)).collect();
+    let named = (!tables.is_empty()).then(|| Arc::clone(seeded.pick::<&Plan>(&tables)))?;
+    let fits = same_types(&named.schema(), &plan.schema());
+    fits.then(|| over(&named, vec![Arc::clone(plan)]))?
 }
 
 pub(super) fn same_types(one: &Schema, other: &Schema) -> bool {
@@ -201,6 +221,9 @@ fn only_child(plan: &Plan) -> Option<Plan> {
 }
 
 fn drop(plan: &Plan, _: &Material<'_>, _: &mut Seeded) -> Option<Plan> {
+    if is_table(plan) {
+        return None;
+    }
     let child = only_child(plan)?;
     if same_types(&plan.schema(), &child.schema()) {
         return Some(child);
