@@ -214,6 +214,29 @@ pub(crate) async fn prepare(
     })
 }
 
+/// What is verified of a question, for people: of its plans over empty tables of the declared columns. Reads nothing.
+///
+/// # Errors
+/// As [`prepare`].
+pub(crate) async fn judged(
+    question: Vec<BoundedPlans>,
+    priced: &Question,
+    engines: &Engines,
+    catalog: &Catalog,
+) -> Result<Verified, Error> {
+    let publics = Publics::shapes(&priced.split)?;
+    let mut parts = Vec::new();
+    for plans in question {
+        parts.push(Part {
+            engine: lowered(&plans, &publics, engines, catalog).await?,
+            read: plans.read,
+            single: plans.single.into_iter().map(|(_, place)| place).collect(),
+            keys: plans.keys,
+        });
+    }
+    verified(&parts, priced, &Facts::new(catalog, &publics), catalog)
+}
+
 /// Holds the plans of a question against what is charged for it and what is drawn.
 fn verified(parts: &[Part], priced: &Question, facts: &Facts, catalog: &Catalog) -> Result<Verified, Error> {
     let mut all = Vec::new();
