@@ -12,10 +12,11 @@
 use crate::Error;
 use crate::catalog::{Catalog, EngineKind};
 use crate::price::question::Question;
-use crate::run::engine::{BoundedPlans, Measured, Reading, names, number};
+use crate::run::engine::{BoundedPlans, Reading};
 use crate::run::engines::Engines;
 use crate::run::facts::Facts;
 use crate::run::local::{Leave, Step, planned};
+use crate::run::measured::{Measured, names, number};
 use crate::run::on_workers::{OnWorkers, on_workers};
 use crate::run::publics::Publics;
 use crate::run::pushdown::{Pushed, pushed};

@@ -5,6 +5,7 @@ pub(crate) mod engines;
 pub(crate) mod exact;
 pub(crate) mod facts;
 pub(crate) mod local;
+pub(crate) mod measured;
 mod on_workers;
 pub(crate) mod publics;
 mod pushdown;
