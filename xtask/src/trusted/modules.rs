@@ -108,7 +108,7 @@ impl Modules {
         }
         self.modules.insert(way.clone(), module);
         for (name, content) in inner {
-            let child = [way.as_slice(), &[name.clone()]].concat();
+            let child = [way.as_slice(), std::slice::from_ref(&name)].concat();
             match content {
                 Some((_, items)) => self.add_items(child, path, items, files)?,
                 None => {
