@@ -14,6 +14,7 @@ mod proofs;
 mod source;
 mod stages;
 mod steps;
+mod trusted;
 
 use finding::Outcome;
 use std::path::{Path, PathBuf};
@@ -22,11 +23,12 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask <command>
 
-  test     everything that must hold: fmt, clippy, arrows, features, claims, proofs, links, deny, packages, workflows, tests, doc tests
+  test     everything that must hold: fmt, clippy, arrows, features, claims, proofs, trusted, links, deny, packages, workflows, tests, doc tests
   arrows   dependencies between the crates, and between the stages inside `sql`, only point down
   features the binary and the tests build every library with the same features
   claims   every mechanism and sampler has its proof, and the tests it names exist
   proofs   the proofs of the verifier's rules hold, and its rules and these proofs are the same
+  trusted  the modules that TRUSTED-BASE.md lists name none that it does not list, and are as long as it says; --write writes how long they are
   links    every relative link in the documents resolves, and the book's contents list its pages
   packages every public crate can be published, and accounting alone builds alone
   deny     licences, versions and sources of all dependencies are those that deny.toml allows";
@@ -35,6 +37,7 @@ fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let command = match words.as_slice() {
         [command] => command.as_str(),
+        [command, option] if command == "trusted" && option == "--write" => "write trusted",
         _ => "help",
     };
     let root = match workspace_root() {
@@ -46,6 +49,8 @@ fn main() -> ExitCode {
         "features" => print_outcome(features::run(&root)),
         "claims" => print_outcome(claims::run(&root)),
         "proofs" => print_outcome(proofs::run(&root)),
+        "trusted" => print_outcome(trusted::run(&root)),
+        "write trusted" => print_outcome(trusted::write(&root)),
         "links" => print_outcome(links::run(&root)),
         "packages" => print_outcome(packages::run(&root)),
         "deny" => print_outcome(deny::run(&root)),

@@ -1,7 +1,7 @@
 //! `cargo xtask test`: everything that must hold before a change goes in, in the order in which it fails fastest.
 
 use crate::finding::Outcome;
-use crate::{arrows, claims, deny, features, links, packages, proofs};
+use crate::{arrows, claims, deny, features, links, packages, proofs, trusted};
 use std::ffi::{OsStr, OsString};
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -40,7 +40,7 @@ const PLAIN_TESTS: Step = Step::Cargo {
     hint: "`cargo test --workspace <name>` runs one test alone",
 };
 
-fn steps(have_nextest: bool) -> [Step; 13] {
+fn steps(have_nextest: bool) -> [Step; 14] {
     [
         Step::Cargo {
             name: "fmt",
@@ -75,6 +75,10 @@ fn steps(have_nextest: bool) -> [Step; 13] {
         Step::Check {
             name: "proofs",
             check: proofs::run,
+        },
+        Step::Check {
+            name: "trusted",
+            check: trusted::run,
         },
         Step::Check {
             name: "links",

@@ -176,7 +176,12 @@ fn judge(plan: &Plan, leaves: &Leaves<'_>) -> Result<(Judgement, Node), Defect> 
         let leaf = leaves(plan).ok_or_else(|| Defect::new(Kind::Scan, label))?;
         let below = plan.children().into_iter().next();
         let below = below.ok_or_else(|| Defect::new(Kind::Operator, plan.name()))?;
-        return judge(below, &|_| Some(leaf.clone()));
+        // What stands below is a scan of this table. A name inside of it would be another table's.
+        let of_this = |scan: &Plan| match operator(scan.as_ref()) {
+            Some(Operator::Label(_)) => None,
+            _ => Some(leaf.clone()),
+        };
+        return judge(below, &of_this);
     }
     let mut inputs = Vec::new();
     let mut trees = Vec::new();

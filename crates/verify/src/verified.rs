@@ -85,6 +85,17 @@ impl Verified {
         parts.map(|part| part.claims.iter().map(|claim| &claim.computed).collect())
     }
 
+    /// For each part and each of its releases, its place among all, how far one unit moves it as was claimed, and as the plan enforces it.
+    pub fn claims(&self) -> impl Iterator<Item = Vec<(usize, &Sensitivity, &Sensitivity)>> {
+        let parts = self.parts.iter();
+        parts.map(|part| {
+            let claims = part.claims.iter();
+            claims
+                .map(|one| (one.drawn, &one.claimed, &one.computed))
+                .collect()
+        })
+    }
+
     /// A plan of a part that may read private rows now.
     ///
     /// # Errors

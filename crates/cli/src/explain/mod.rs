@@ -18,6 +18,8 @@ Examples:
   How much must be paid for an error of 2 %, or of 50?
     deniable explain --error 2% \"SELECT department, COUNT(*) FROM visits GROUP BY department\"
     deniable explain --error 50 \"SELECT COUNT(*) FROM visits\"
+  Whose rows does each step give, and how far can one person move each number?
+    deniable explain --verify \"SELECT COUNT(*) FROM visits\"
   What the engine will be asked to do
     deniable explain --verbose \"SELECT COUNT(*) FROM visits\"
 
@@ -47,6 +49,9 @@ pub(crate) struct Arguments {
     /// Also show the engine's plan
     #[arg(long, short)]
     verbose: bool,
+    /// Also show what the verifier derives of the engine's plan, and how far one person moves each number, computed twice
+    #[arg(long)]
+    verify: bool,
     /// Print one object for a program to read
     #[arg(long)]
     json: bool,
@@ -76,11 +81,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
         .cloned();
     let ended = |printed: Result<(), CliError>| printed.and(refused.map_or(Ok(()), Err));
     let before = dataset.cut_before(&ask).unwrap_or_default();
+    let verification = match arguments.verify {
+        true => Some(dataset.verification(&ask).map_err(unanswered)?),
+        false => None,
+    };
     if arguments.json {
         let mut reported = json!(explanation);
         if let Some(reported) = reported.as_object_mut() {
             reported.insert("forecast".to_owned(), json!(left.as_ref().ok()));
             reported.insert("cut_before".to_owned(), json!(before));
+            if let Some(verification) = &verification {
+                reported.insert("verified".to_owned(), json!(verification.plans));
+            }
         }
         if let (Some(found), Some(reported)) = (&found, reported.as_object_mut()) {
             reported.insert("wanted_error".to_owned(), json!(found.wanted.to_string()));
@@ -89,6 +101,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
         return ended(terminal::print(&format!("{reported}\n")));
     }
     let mut text = explanation.to_text(&before, arguments.verbose);
+    if let Some(verification) = &verification {
+        text += &format!("\n{}\n", verification.to_text());
+    }
     if let Some(found) = &found {
         text += &format!("\n{}", report::found(found, &explanation, arguments.group_size));
     }

@@ -102,6 +102,9 @@ struct ExplainBody {
     /// The number of rows in a group for which errors are stated; 1,000 where nothing is said.
     #[serde(default)]
     group_size: Option<u64>,
+    /// Whether to say what the verifier derives of the engine's plans: whose rows each operator gives, and how far one person moves each number.
+    #[serde(default)]
+    verify: bool,
 }
 
 /// A name and a password.
@@ -150,6 +153,7 @@ async fn explain(
     let precision = Precision {
         error: body.error,
         group_size: body.group_size,
+        verify: body.verify,
     };
     let question = QuestionBody {
         sql: body.sql,

@@ -59,7 +59,7 @@ impl Service {
         self.admit(who)?;
         let mut request = question.request(who)?;
         let group_size = precision.group_size.unwrap_or(GROUP_SIZE).max(1);
-        let (dataset, wanted) = (self.planner(), precision.wanted()?);
+        let (dataset, wanted, verify) = (self.planner(), precision.wanted()?, precision.verify);
         self.plan_in_turn(who, async move {
             let epsilon = match wanted {
                 None => None,
@@ -71,11 +71,16 @@ impl Service {
                 forecast,
                 columns,
             } = dataset.preview(&request, group_size).await?;
+            let verified = match verify {
+                true => Some(dataset.verification(&request).await?),
+                false => None,
+            };
             Ok(Explained {
                 epsilon,
                 explanation,
                 forecast,
                 columns,
+                verified,
             })
         })
         .await

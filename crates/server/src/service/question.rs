@@ -76,6 +76,8 @@ pub struct Precision {
     pub error: Option<String>,
     /// The number of rows in a group for which errors are stated.
     pub group_size: Option<u64>,
+    /// Whether to say what the verifier derives of the engine's plans.
+    pub verify: bool,
 }
 
 impl Precision {
@@ -103,6 +105,9 @@ pub struct Explained {
     pub forecast: Forecast,
     /// The columns that its answer will have.
     pub columns: Vec<AnswerColumn>,
+    /// What the verifier derives of the engine's plans, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verified: Option<sql::Verification>,
 }
 
 /// What the asker may spend.

@@ -293,7 +293,7 @@ pub(crate) async fn name_engines(
 }
 
 /// A key for plans that are only shown: they do not depend on it.
-fn any_key() -> Result<Secret, Error> {
+pub(crate) fn any_key() -> Result<Secret, Error> {
     Secret::new("0").map_err(crate::understand::mistakes::unplannable)
 }
 

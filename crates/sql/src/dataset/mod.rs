@@ -10,6 +10,7 @@ mod fingerprint;
 mod forecast;
 mod kept;
 mod preview;
+mod verification;
 mod wanted_error;
 
 use crate::catalog::Catalog;
@@ -26,6 +27,7 @@ pub use explain_text::{bounds_in_words, readable};
 pub use fingerprint::{Fingerprints, State};
 pub use forecast::{AnsweredFor, Forecast, MOST_QUESTIONS, cost_of, largest_fitting};
 pub use preview::Preview;
+pub use verification::{ComputedTwice, Judgement, Movement, Verification, VerifiedPlan};
 pub use wanted_error::WantedError;
 
 use crate::price::question::QueryRequest;
@@ -131,6 +133,15 @@ impl Dataset {
     /// The tables as the catalog declares them, as an object for programs.
     pub fn tables_as_json(&self) -> serde_json::Value {
         tables_as_json(self.catalog())
+    }
+
+    /// What the verifier derives of a query's plans. Spends nothing, reads no data.
+    ///
+    /// # Errors
+    /// When the query is refused.
+    pub async fn verification(&self, ask: &QueryRequest) -> Result<Verification, Error> {
+        let ask = ask.clone();
+        self.waiting(move |dataset| dataset.verification(&ask)).await
     }
 
     /// What a query would do and cost. Spends nothing, reads no data.

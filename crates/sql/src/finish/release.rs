@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::price::{Noise, Price, grid};
-use crate::run::engine::Measured;
+use crate::run::measured::Measured;
 use crate::understand::aggregation::{Aggregation, Measure, Selection, TREE_BRANCHES, TREE_LEAVES};
 use crate::values::facts::Value;
 use crate::values::group_name::{decode, encode};

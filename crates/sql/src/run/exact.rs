@@ -12,10 +12,11 @@
 use crate::Error;
 use crate::catalog::{Catalog, EngineKind};
 use crate::price::question::Question;
-use crate::run::engine::{BoundedPlans, Measured, Reading, names, number};
+use crate::run::engine::{BoundedPlans, Reading};
 use crate::run::engines::Engines;
 use crate::run::facts::Facts;
 use crate::run::local::{Leave, Step, planned};
+use crate::run::measured::{Measured, names, number};
 use crate::run::on_workers::{OnWorkers, on_workers};
 use crate::run::publics::Publics;
 use crate::run::pushdown::{Pushed, pushed};
@@ -212,6 +213,29 @@ pub(crate) async fn prepare(
         verified,
         facts,
     })
+}
+
+/// What is verified of a question, for people: of its plans over empty tables of the declared columns. Reads nothing.
+///
+/// # Errors
+/// As [`prepare`].
+pub(crate) async fn judged(
+    question: Vec<BoundedPlans>,
+    priced: &Question,
+    engines: &Engines,
+    catalog: &Catalog,
+) -> Result<Verified, Error> {
+    let publics = Publics::shapes(&priced.split)?;
+    let mut parts = Vec::new();
+    for plans in question {
+        parts.push(Part {
+            engine: lowered(&plans, &publics, engines, catalog).await?,
+            read: plans.read,
+            single: plans.single.into_iter().map(|(_, place)| place).collect(),
+            keys: plans.keys,
+        });
+    }
+    verified(&parts, priced, &Facts::new(catalog, &publics), catalog)
 }
 
 /// Holds the plans of a question against what is charged for it and what is drawn.

@@ -59,6 +59,7 @@ impl Draft {
         Precision {
             error: (!error.is_empty()).then(|| error.to_owned()),
             group_size: None,
+            verify: true,
         }
     }
 

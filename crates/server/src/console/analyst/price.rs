@@ -9,7 +9,7 @@ use crate::service::{Explained, Question};
 use ledger::More;
 use maud::{Markup, html};
 use report::{grouped, significant};
-use sql::{Forecast, IntervalOf, OutputLine, Part};
+use sql::{Forecast, IntervalOf, Judgement, OutputLine, Part, VerifiedPlan};
 
 /// The part of the editor that changes while one types.
 pub(super) fn shown(question: &Question, explained: Result<&Explained, &Failure>) -> Markup {
@@ -109,6 +109,7 @@ fn price(explained: &Explained) -> Markup {
             @for output in &outputs {
                 p { (name(called(output))) ": " (about(output.interval_of)) "." }
             }
+            @for plan in explained.verified.iter().flat_map(|verified| &verified.plans) { (verified(plan)) }
         }
     }
 }
@@ -122,6 +123,39 @@ fn understood(part: &Part) -> Markup {
             li { (name(&part.bounding)) }
             li { (name(&part.groups)) }
             @if let Some(engine) = &part.engine { li { "exact numbers by: " (name(engine)) } }
+        }
+    }
+}
+
+/// Whose rows each operator of a plan gives, by which rule; and how far one person moves each number, computed twice.
+fn verified(plan: &VerifiedPlan) -> Markup {
+    html! {
+        p { "Whose rows each step gives, derived from the engine's plan by rules that are proved:" }
+        ul { (derived(&plan.tree)) }
+        table {
+            thead { tr {
+                th scope="col" { "one person moves" }
+                th scope="col" class="number" { "by at most (ℓ₁)" }
+                th scope="col" class="number" { "as the plan enforces" }
+            } }
+            tbody {
+                @for number in &plan.numbers {
+                    tr {
+                        th scope="row" { (name(&number.name)) }
+                        td class="number" data-label="by at most (ℓ₁)" { (significant(number.priced.l1, 3)) }
+                        td class="number" data-label="as the plan enforces" { (significant(number.verified.l1, 3)) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn derived(node: &Judgement) -> Markup {
+    html! {
+        li {
+            (node.operator) ": " (node.says) " (" (node.rule) ")"
+            @if !node.inputs.is_empty() { ul { @for input in &node.inputs { (derived(input)) } } }
         }
     }
 }

@@ -12,6 +12,7 @@ use crate::dataset::description::{describe, tables_as_json};
 use crate::dataset::examples::{self, Encoding, Examples, Texts};
 use crate::dataset::explain::{Explanation, explain, name_engines};
 use crate::dataset::explain_statement::{is_explain, plan_columns, without_explain};
+use crate::dataset::verification::{Verification, verification};
 use crate::finish::answer::{Answer, AnswerColumn, columns};
 use crate::finish::cut::CutEstimate;
 use crate::finish::formats::AsJson;
@@ -334,6 +335,16 @@ impl Dataset {
     /// The tables as the catalog declares them, as an object for programs.
     pub fn tables_as_json(&self) -> serde_json::Value {
         tables_as_json(&self.shared.catalog)
+    }
+
+    /// What the verifier derives of a query's plans: whose rows each operator gives, and how far one unit moves each number. Spends nothing, reads no data.
+    ///
+    /// # Errors
+    /// When the query is refused.
+    pub fn verification(&self, ask: &QueryRequest) -> Result<Verification, Error> {
+        let question = self.understand(&without_explain(ask)?)?;
+        let derived = verification(&question, self.engines(), &self.shared.catalog);
+        self.runtime.block_on(derived)
     }
 
     /// What a query would do and cost. Spends nothing, reads no data.

@@ -6,7 +6,7 @@ use super::writer::{Cell, From, Relation, Writer};
 use crate::catalog::Table;
 #[cfg(test)]
 use crate::mutants::{Mutant, planted};
-use crate::run::engine::value;
+use crate::run::measured::value;
 use crate::sources::{Described, Parameter};
 use crate::values::facts::{Facts, Kind, Value};
 use bound::{MOST_TEXT, canonical_text};

@@ -20,6 +20,7 @@ mod data;
 mod directories;
 mod identifiers;
 mod inside;
+mod mutated;
 mod queries;
 mod spread;
 
