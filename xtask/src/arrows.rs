@@ -21,6 +21,7 @@ const LEVELS: &[(&str, u8)] = &[
     ("deniable-bound", 2),
     ("deniable-cluster", 3),
     ("deniable-verify", 3),
+    ("deniable-tables", 3),
     ("deniable-sql", 4),
     ("deniable-train", 4),
     ("deniable-attack", 4),

@@ -47,6 +47,7 @@ closed_list![
     NoisyMax,
     OptimalThreshold,
     PermuteAndFlip,
+    PlannedTables,
     ProposeTestRelease,
     Quantile,
     Quantiles,

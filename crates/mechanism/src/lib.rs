@@ -42,6 +42,7 @@ mod local_hashing;
 mod multiplier;
 mod noisy_max;
 mod permute_and_flip;
+mod planned;
 mod propose_test_release;
 mod quantile;
 mod questionnaire;
@@ -76,6 +77,7 @@ pub use local_hashing::{HashedReport, LocalHashing};
 pub use multiplier::SquaredMultiplier;
 pub use noisy_max::NoisyMax;
 pub use permute_and_flip::PermuteAndFlip;
+pub use planned::{Cells, PlannedSet, PlannedPart, PlannedAttribute, PlannedTables};
 pub use propose_test_release::ProposeTestRelease;
 pub use quantile::{Quantile, Quantiles};
 pub use questionnaire::{

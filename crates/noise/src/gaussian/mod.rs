@@ -216,17 +216,26 @@ impl RoundedGaussian {
 
     /// Adds an independent draw to each value: exactly clamp(value + noise). Allocates nothing once its table is made.
     pub fn add_to(&self, values: &mut [i64], entropy: &mut (impl Entropy + ?Sized)) {
+        self.add::<false>(values, entropy);
+    }
+
+    /// The same modulo 2⁶⁴: value + noise, and not clamped, so that whatever is linear in it can be computed afterwards.
+    pub fn add_wrapping(&self, values: &mut [i64], entropy: &mut (impl Entropy + ?Sized)) {
+        self.add::<true>(values, entropy);
+    }
+
+    fn add<const WRAP: bool>(&self, values: &mut [i64], entropy: &mut (impl Entropy + ?Sized)) {
         entropy.refresh();
         if values.len() >= QUICK_DRAWS && (0..=31).contains(&self.blocks().log_width) {
-            self.add_quickly(values, entropy)
+            self.add_quickly::<WRAP>(values, entropy)
         } else {
-            self.add_one_by_one(values, entropy)
+            self.add_one_by_one::<WRAP>(values, entropy)
         }
     }
 
     /// 12 bits of the key almost always tell the cell, 32 bits of ρ say to which integer 2^b·(q+ρ) rounds when b ≤ 31, and 8 bits of the coin almost always keep it, whatever ρ is. Only where they
     /// do not are they drawn on, to 64 bits. How often that is depends on the noise, so this is for many draws, whose time says next to nothing about one.
-    fn add_quickly(&self, values: &mut [i64], entropy: &mut (impl Entropy + ?Sized)) {
+    fn add_quickly<const WRAP: bool>(&self, values: &mut [i64], entropy: &mut (impl Entropy + ?Sized)) {
         let blocks = self.blocks();
         let (width, half) = (blocks.log_width as u32, 1u64 << (31 - blocks.log_width));
         let (mut words, mut places, mut coins) = ([0u32; BATCH], [0u32; BATCH], [0u32; BATCH / 4]);
@@ -250,7 +259,12 @@ impl RoundedGaussian {
                     let point = (u64::from(cell) << 32) + u64::from(place);
                     let magnitude = ((point + half) >> (32 - width)) as i64;
                     let sign = -i64::from(word & 1);
-                    values[done] = values[done].saturating_add((magnitude ^ sign) - sign);
+                    let noise = (magnitude ^ sign) - sign;
+                    values[done] = if WRAP {
+                        values[done].wrapping_add(noise)
+                    } else {
+                        values[done].saturating_add(noise)
+                    };
                     done += 1;
                     continue;
                 }
@@ -258,14 +272,14 @@ impl RoundedGaussian {
                 let coin = (u64::from(coin) << 56) | entropy.bits(56);
                 let place = (u64::from(place) << 32) | entropy.bits(32);
                 if blocks.keep_with(block, place, coin, true, entropy) {
-                    values[done] = signed_sum(values[done], blocks.magnitude(block, place), word & 1 == 1);
+                    values[done] = moved::<WRAP>(values[done], blocks.magnitude(block, place), word & 1 == 1);
                     done += 1;
                 }
             }
         }
     }
 
-    fn add_one_by_one(&self, values: &mut [i64], entropy: &mut (impl Entropy + ?Sized)) {
+    fn add_one_by_one<const WRAP: bool>(&self, values: &mut [i64], entropy: &mut (impl Entropy + ?Sized)) {
         let blocks = self.blocks();
         let (mut words, mut cells) = ([0u32; BATCH], [0u32; BATCH]);
         let mut done = 0;
@@ -278,7 +292,7 @@ impl RoundedGaussian {
                 let block = blocks.block(*cell, entropy);
                 let place = entropy.bits(64);
                 if blocks.keep(block, place, true, entropy) {
-                    values[done] = signed_sum(values[done], blocks.magnitude(block, place), word & 1 == 1);
+                    values[done] = moved::<WRAP>(values[done], blocks.magnitude(block, place), word & 1 == 1);
                     done += 1;
                 }
             }
@@ -307,6 +321,21 @@ fn check_variance(variance: &Rational) -> Result<(), Error> {
         return Err(Error::ScaleTooLarge);
     }
     Ok(())
+}
+
+/// The sum modulo 2⁶⁴, or clamped.
+fn moved<const WRAP: bool>(value: i64, magnitude: u128, negative: bool) -> i64 {
+    if !WRAP {
+        return signed_sum(value, magnitude, negative);
+    }
+    // The low 64 bits are the magnitude modulo 2⁶⁴.
+    let magnitude = magnitude as u64;
+    let moved = value as u64;
+    (if negative {
+        moved.wrapping_sub(magnitude)
+    } else {
+        moved.wrapping_add(magnitude)
+    }) as i64
 }
 
 pub(crate) fn signed_sum(value: i64, magnitude: u128, negative: bool) -> i64 {

@@ -1,0 +1,72 @@
+//! What a planned release costs, exactly.
+
+use super::part::{Inner, PlannedPart};
+use super::{PlannedSet, PlannedAttribute};
+use accounting::Neighbors;
+use exact::{Natural, Rational, power_of_two};
+
+/// Sums are kept in units of 2^-this, rounded up.
+const BITS: i32 = 160;
+
+/// An upper bound on μ² = sup Σ_A ‖P_A·M_A·(x − x')‖²/σ_A² over neighbours: see [`PlannedTables`](super::PlannedTables).
+pub(super) fn squared_loss(
+    attributes: &[PlannedAttribute],
+    sets: &[PlannedSet],
+    rows: u64,
+    neighbors: Neighbors,
+) -> Rational {
+    let inner: Vec<Vec<Inner>> = attributes
+        .iter()
+        .map(|attribute| attribute.iter().map(PlannedPart::inner).collect())
+        .collect();
+    let mut units = Natural::ZERO;
+    for set in sets {
+        let parts: Vec<&Inner> = set.parts.iter().map(|(place, part)| &inner[*place][*part]).collect();
+        let loss = moved(&parts, neighbors) / set.variance();
+        let scaled = (loss * power_of_two(BITS)).ceil();
+        units += Natural::try_from(scaled).expect("not negative");
+    }
+    // A sum of r vectors is at most r times as long as the longest.
+    let rows = Rational::from(rows);
+    Rational::from(units) * power_of_two(-BITS) * &rows * &rows
+}
+
+/// ‖P_A·M_A·(x − x')‖² at most, for one row that comes or goes, or for one that comes and one that goes.
+fn moved(parts: &[&Inner], neighbors: Neighbors) -> Rational {
+    // P_A·M_A·e_j is a product over attributes, and so are inner products of two of these.
+    let one = parts.iter().fold(Rational::ONE, |product, inner| product * &inner.most);
+    if neighbors == Neighbors::AddRemove {
+        return one;
+    }
+    // ‖p − p'‖² = ‖p‖² + ‖p'‖² − 2⟨p, p'⟩. An inner product is negative only if an odd number of its factors is; each of these is at most
+    // `opposite` ≤ `most` in size, so −⟨p, p'⟩ is at most the largest product with one of them.
+    let opposite = (0..parts.len())
+        .map(|place| {
+            let product = |product: Rational, (other, inner): (usize, &&Inner)| {
+                product
+                    * if other == place {
+                        &inner.opposite
+                    } else {
+                        &inner.most
+                    }
+            };
+            parts.iter().enumerate().fold(Rational::ONE, product)
+        })
+        .max()
+        .unwrap_or(-Rational::ONE);
+    // Where rows only come, or only go, one row moves it as under add/remove.
+    (Rational::from(2u8) * (&one + opposite)).max(one)
+}
+
+/// An upper bound on Σ_A ‖M_A·(x − x')‖₁/b_A over neighbours, where every part is cells, so that each row is in one.
+pub(super) fn absolute_loss(sets: &[PlannedSet], rows: u64, neighbors: Neighbors) -> Rational {
+    let moved = match neighbors {
+        Neighbors::AddRemove => Rational::from(rows),
+        Neighbors::ChangeOne => Rational::from(rows) * Rational::from(2u8),
+    };
+    let mut total = Rational::ZERO;
+    for set in sets {
+        total += &moved / set.variance();
+    }
+    total
+}

@@ -1,0 +1,133 @@
+//! What one attribute contributes to a measurement.
+
+use exact::Rational;
+
+/// What one attribute contributes to a measurement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PlannedPart {
+    /// What each cell has beyond the first cell of its group: the part of a level that its parents do not tell.
+    Differences {
+        /// For each value of the attribute, its cell.
+        cells: Vec<u32>,
+        /// For each cell, its group.
+        groups: Vec<u32>,
+    },
+    /// Sums of values with these integer factors: a row a sum, a factor for each value.
+    Combinations(Vec<Vec<i32>>),
+    /// The cells themselves.
+    Cells {
+        /// For each value of the attribute, its cell.
+        cells: Vec<u32>,
+        /// How many cells there are.
+        count: u32,
+    },
+}
+
+/// Bounds on ⟨p, p'⟩ of what two values of an attribute contribute, after what is never released is projected away.
+pub(super) struct Inner {
+    /// ⟨p, p⟩ is at most this, for every value.
+    pub(super) most: Rational,
+    /// −⟨p, p'⟩ is at most this, for any two values; at most `most`.
+    pub(super) opposite: Rational,
+}
+
+impl PlannedPart {
+    /// How many values the attribute has.
+    pub(super) fn values(&self) -> usize {
+        match self {
+            PlannedPart::Differences { cells, .. } | PlannedPart::Cells { cells, .. } => cells.len(),
+            PlannedPart::Combinations(rows) => rows.first().map_or(0, Vec::len),
+        }
+    }
+
+    /// How many numbers get noise.
+    pub(super) fn noised(&self) -> usize {
+        match self {
+            PlannedPart::Differences { groups, .. } => groups.len(),
+            PlannedPart::Combinations(rows) => rows.len(),
+            PlannedPart::Cells { count, .. } => *count as usize,
+        }
+    }
+
+    /// How many numbers leave.
+    pub(super) fn released(&self) -> usize {
+        match self {
+            PlannedPart::Differences { groups, .. } => groups.len() - sizes(groups).len(),
+            _ => self.noised(),
+        }
+    }
+
+    /// The size of the largest group whose common part is dropped; 1 where nothing is.
+    pub(super) fn largest_group(&self) -> u64 {
+        match self {
+            PlannedPart::Differences { groups, .. } => sizes(groups).into_iter().max().unwrap_or(1),
+            _ => 1,
+        }
+    }
+
+    pub(super) fn is_well_formed(&self) -> bool {
+        match self {
+            PlannedPart::Differences { cells, groups } => {
+                cells.iter().all(|cell| (*cell as usize) < groups.len())
+                    && sizes(groups).iter().all(|size| *size > 0)
+                    && self.released() > 0
+            }
+            PlannedPart::Combinations(rows) => {
+                let values = self.values();
+                values > 0 && rows.iter().all(|row| row.len() == values)
+            }
+            PlannedPart::Cells { cells, count } => *count > 0 && cells.iter().all(|cell| cell < count),
+        }
+    }
+
+    /// See [`Inner`].
+    pub(super) fn inner(&self) -> Inner {
+        match self {
+            // p = e_c − (sum over the group)/g: ⟨p, p⟩ = 1 − 1/g, ⟨p, p'⟩ = −1/g in one group and 0 between two.
+            PlannedPart::Differences { groups, .. } => {
+                let sizes = sizes(groups);
+                let of = |size: u64| Rational::ONE / Rational::from(size);
+                let largest = sizes.iter().copied().max().unwrap_or(1);
+                let smallest = sizes.iter().copied().filter(|size| *size > 1).min();
+                Inner {
+                    most: Rational::ONE - of(largest),
+                    opposite: smallest.map_or(Rational::ZERO, of),
+                }
+            }
+            PlannedPart::Combinations(rows) => combined(rows, self.values()),
+            PlannedPart::Cells { .. } => Inner {
+                most: Rational::ONE,
+                opposite: Rational::ZERO,
+            },
+        }
+    }
+}
+
+/// ⟨p, p'⟩ is an entry of BᵀB.
+fn combined(rows: &[Vec<i32>], values: usize) -> Inner {
+    let (mut most, mut least) = (0i128, 0i128);
+    for one in 0..values {
+        for other in one..values {
+            let entry: i128 = rows
+                .iter()
+                .map(|row| i128::from(row[one]) * i128::from(row[other]))
+                .sum();
+            most = most.max(entry);
+            least = least.min(entry);
+        }
+    }
+    Inner {
+        most: Rational::from(most),
+        opposite: Rational::from(-least),
+    }
+}
+
+/// How many cells each group has.
+pub(super) fn sizes(groups: &[u32]) -> Vec<u64> {
+    let count = groups.iter().max().map_or(0, |group| *group as usize + 1);
+    let mut sizes = vec![0u64; count];
+    for group in groups {
+        sizes[*group as usize] += 1;
+    }
+    sizes
+}
