@@ -38,7 +38,8 @@ pub use catalog::Catalog;
 pub use dataset::blocking::{self, Answered, Stage, public_file_examples};
 pub use dataset::{
     AnsweredFor, Coding, Dataset, Encoding, Examples, Explanation, Fingerprints, Forecast, LeftOut,
-    MOST_QUESTIONS, OutputLine, Part, Preview, State, StatisticLine, Texts, WantedError, bounds_in_words,
+    MOST_QUESTIONS, OutputLine, Part, Preview, ReleaseExplanation, ReleaseRequest, ReleasedTables, State,
+    StatisticLine, TableForecast, Texts, WantedError, WantedTableError, bounds_in_words,
     cost_of, encoding, is_explain, largest_fitting, left_out, readable,
 };
 pub use error::{Error, OverBudget};

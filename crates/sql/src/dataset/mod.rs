@@ -9,6 +9,7 @@ mod explain_text;
 mod fingerprint;
 mod forecast;
 mod kept;
+pub(crate) mod planned;
 mod preview;
 mod wanted_error;
 
@@ -25,6 +26,7 @@ pub(crate) use explain_statement::without_explain;
 pub use explain_text::{bounds_in_words, readable};
 pub use fingerprint::{Fingerprints, State};
 pub use forecast::{AnsweredFor, Forecast, MOST_QUESTIONS, cost_of, largest_fitting};
+pub use planned::{ReleaseExplanation, ReleaseRequest, ReleasedTables, TableForecast, WantedTableError};
 pub use preview::Preview;
 pub use wanted_error::WantedError;
 

@@ -8,6 +8,7 @@ mod on_workers;
 pub(crate) mod publics;
 mod pushdown;
 pub(crate) mod scans;
+pub(crate) mod tabulated;
 pub(crate) mod workers;
 
 #[cfg(test)]

@@ -12,15 +12,15 @@
 
 use crate::Error;
 use crate::catalog::{Attribute, Catalog, Cells, PlannedRelease};
-#[cfg(test)]
-use crate::mutants::{Mutant, planted};
 use crate::understand::aggregation::{Aggregation, Groups, Selection, Statistic, in_all, literal};
 use crate::understand::expression::Typed;
 use crate::understand::planner::{Planned, Planner};
 use crate::understand::relation::{Rows, rows};
 use crate::values::facts::Value;
+use accounting::Neighbors;
 use datafusion::common::Column;
 use datafusion::logical_expr::{Case, Expr, lit};
+use exact::Rational;
 
 /// The codes of one number are below this, so that no arithmetic runs over.
 const LARGEST: u64 = 1 << 62;
@@ -59,6 +59,29 @@ impl Tabulation {
             rows: most,
             numbers,
         })
+    }
+
+    /// That the bounding step lets no more of a unit count than a plan charges for.
+    ///
+    /// # Errors
+    /// If it does.
+    pub(crate) fn check(&self, neighbors: Neighbors) -> Result<(), Error> {
+        let sides = match neighbors {
+            Neighbors::AddRemove => 1u64,
+            Neighbors::ChangeOne => 2,
+        };
+        let charged = Rational::from(self.rows) * Rational::from(sides);
+        let groups = &self.aggregation.groups;
+        for statistic in &self.aggregation.statistics {
+            let grouped = !self.aggregation.keys.is_empty();
+            if *statistic.sensitivity(groups.per_unit, grouped, neighbors)?.l1() > charged {
+                return Err(Error::refused(
+                    "one unit would move the tables further than their noise covers; nothing was charged",
+                    "this is a defect of Deniable; please report the release",
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// The codes of a cell, one for each attribute, from its numbers.
@@ -275,10 +298,6 @@ fn aggregation(
             ));
         }
         [statistic] = all;
-    }
-    #[cfg(test)]
-    if planted(Mutant::RowsOfEachGroup) {
-        (made.in_all, statistic.in_all) = (None, None);
     }
     made.statistics = vec![statistic];
     made.keys = keys;

@@ -9,7 +9,7 @@ mod read;
 pub use attribute::{Attribute, Cells, Hierarchy, Label};
 pub(super) use read::{Known, releases};
 
-use accounting::{Delta, Epsilon};
+use accounting::{Delta, Epsilon, Rho};
 use exact::Rational;
 
 /// More attributes than this are not planned together.
@@ -60,7 +60,7 @@ pub enum ReleasePrice {
     /// This ε, for this δ.
     Approximate(Epsilon, Delta),
     /// This ρ of zero-concentrated differential privacy, reported as ε for this δ.
-    Concentrated(Rational, Delta),
+    Concentrated(Rho, Delta),
 }
 
 impl PlannedRelease {

@@ -9,7 +9,7 @@ use crate::catalog::table::Declared;
 use crate::catalog::{Budgets, Owner, Table};
 use crate::values::facts::{Facts, Kind, Value};
 use crate::values::scalar::calendar;
-use accounting::Delta;
+use accounting::{Delta, Rho};
 use exact::Rational;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -156,9 +156,9 @@ fn price(section: &mut Section<'_>, budget: &Budgets) -> Result<ReleasePrice, Er
         None => budget.query_delta.clone(),
     };
     let place = section.place();
-    if delta == Delta::ZERO {
+    if let Some(node) = rho.as_ref().filter(|_| delta == Delta::ZERO) {
         let hint = "say delta = 1e-9 here or in [budget.query], and a larger one in [budget]";
-        return Err(place.wrong("the noise of a planned release needs a δ above 0", hint));
+        return Err(node.wrong("the noise of a release with a `rho` needs a δ above 0", hint));
     }
     if let Some(node) = stated.as_ref().filter(|_| delta > budget.delta) {
         return Err(most(node));
@@ -166,8 +166,8 @@ fn price(section: &mut Section<'_>, budget: &Budgets) -> Result<ReleasePrice, Er
     match (rho, wanted) {
         (Some(node), Some(_)) => Err(node.wrong("both `rho` and `epsilon` are stated", "drop one of them")),
         (Some(node), None) => {
-            let rho = exact::parse_decimal(node.decimal()?).ok();
-            let rho = rho.filter(|rho| *rho > Rational::ZERO);
+            let rho = Rho::parse(node.decimal()?).ok();
+            let rho = rho.filter(|rho| *rho > Rho::ZERO);
             let wrong = || node.wrong("expected a number above 0", "write it as 0.5 or 0.01");
             Ok(ReleasePrice::Concentrated(rho.ok_or_else(wrong)?, delta))
         }
