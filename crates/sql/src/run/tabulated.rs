@@ -33,13 +33,23 @@ pub(crate) async fn cells(
     tabulation: &Tabulation,
     engines: &Engines,
 ) -> Result<Sensitive<Cells>, Error> {
+    let (columns, counts) = lines(prepared, tabulation, engines).await?;
+    Ok(Sensitive::new(Cells::new(columns, counts)))
+}
+
+/// A column of codes for each attribute, and how many rows have them.
+pub(crate) async fn lines(
+    prepared: Prepared,
+    tabulation: &Tabulation,
+    engines: &Engines,
+) -> Result<(Vec<Vec<u32>>, Vec<u32>), Error> {
     let asked: &[Aggregation] = std::slice::from_ref(&tabulation.aggregation);
     let measured = exact::measure(prepared, asked, engines).await?;
     let mut lines = Lines::new(tabulation);
     for measured in measured {
         lines.add(measured);
     }
-    Ok(Sensitive::new(Cells::new(lines.columns, lines.counts)))
+    Ok((lines.columns, lines.counts))
 }
 
 /// Cells with rows, a line each.
