@@ -35,7 +35,7 @@ mod values;
 pub use datafusion::arrow;
 
 pub use catalog::Catalog;
-pub use dataset::blocking::{self, Answered, Stage, public_file_examples};
+pub use dataset::blocking::{self, Answered, FromRelease, Stage, public_file_examples};
 pub use dataset::{
     AnsweredFor, Coding, Dataset, Encoding, Examples, Explanation, Fingerprints, Forecast, LeftOut,
     MOST_QUESTIONS, OutputLine, Part, Preview, ReleaseExplanation, ReleaseRequest, ReleasedTables, State,

@@ -75,11 +75,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
         .cloned();
     let ended = |printed: Result<(), CliError>| printed.and(refused.map_or(Ok(()), Err));
     let before = dataset.cut_before(&ask).unwrap_or_default();
+    // A ledger that cannot be read tells nothing for free.
+    let told = dataset.told_by_release(&ask).ok().flatten();
     if arguments.json {
         let mut reported = json!(explanation);
         if let Some(reported) = reported.as_object_mut() {
             reported.insert("forecast".to_owned(), json!(left.as_ref().ok()));
             reported.insert("cut_before".to_owned(), json!(before));
+            reported.insert("told_by_release".to_owned(), json!(told));
         }
         if let (Some(found), Some(reported)) = (&found, reported.as_object_mut()) {
             reported.insert("wanted_error".to_owned(), json!(found.wanted.to_string()));
@@ -90,6 +93,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     let mut text = explanation.to_text(&before, arguments.verbose);
     if let Some(found) = &found {
         text += &format!("\n{}", report::found(found, &explanation, arguments.group_size));
+    }
+    if let Some(told) = &told {
+        text += &format!("free: {}; --fresh asks the data\n", told.words());
     }
     match &left {
         Ok(forecast) => text += &forecast.to_text(),

@@ -25,112 +25,35 @@ pub(crate) struct PublicLevel {
     pub(crate) parents: Vec<u32>,
 }
 
-/// A release with its plan.
+/// A release as it is declared, with all that is known before its noise is chosen.
 #[derive(Clone, Debug)]
-pub(crate) struct ReleasePlan {
+pub(crate) struct DeclaredRelease {
     pub(crate) release: PlannedRelease,
     pub(crate) tabulation: Tabulation,
-    pub(crate) plan: Plan,
-    /// The δ for which its cost is told.
-    pub(crate) delta: Delta,
+    pub(crate) domain: Domain,
+    workload: Workload,
 }
 
-impl ReleasePlan {
-    /// Plans. `levels` are those of each attribute, from the next to the finest up.
+impl DeclaredRelease {
+    /// Puts together what is declared. `levels` are those of each attribute, from the next to the finest up.
     ///
     /// # Errors
-    /// When the release does not fit in memory or in the ledger, or there is no noise for its price.
+    /// When a level is none, or a unit would count more than is charged.
     pub(crate) fn new(
-        release: &PlannedRelease,
+        release: PlannedRelease,
         tabulation: Tabulation,
         levels: &[Vec<PublicLevel>],
         catalog: &Catalog,
     ) -> Result<Self, Error> {
         tabulation.check(catalog.unit.neighbors)?;
-        let domain = domain(release, levels)?;
-        let workload = workload(release, &domain)?;
-        let (promise, delta) = promise(&release.price)?;
-        let plan = Plan::new(
+        let domain = domain(&release, levels)?;
+        let workload = workload(&release, &domain)?;
+        Ok(Self {
+            release,
+            tabulation,
             domain,
             workload,
-            promise,
-            tabulation.rows,
-            &catalog.unit,
-            Limits::default(),
-        );
-        let planned = Self {
-            release: release.clone(),
-            tabulation,
-            plan: plan.map_err(refused)?,
-            delta,
-        };
-        planned.check_size()?;
-        Ok(planned)
-    }
-
-    /// The same for another price.
-    ///
-    /// # Errors
-    /// When there is no noise for it.
-    pub(crate) fn for_price(&self, price: ReleasePrice, catalog: &Catalog) -> Result<Self, Error> {
-        let (promise, delta) = promise(&price)?;
-        let plan = Plan::new(
-            self.plan.domain().clone(),
-            self.plan.workload().clone(),
-            promise,
-            self.tabulation.rows,
-            &catalog.unit,
-            Limits::default(),
-        );
-        Ok(Self {
-            release: PlannedRelease {
-                price,
-                ..self.release.clone()
-            },
-            tabulation: self.tabulation.clone(),
-            plan: plan.map_err(refused)?,
-            delta,
         })
-    }
-
-    /// What the ledger will say it was for.
-    pub(crate) fn purpose(&self) -> String {
-        format!("release {} of {}", self.release.name, self.release.table)
-    }
-
-    /// What it will cost.
-    pub(crate) fn charge(&self, unit: &PrivacyUnit) -> Result<Charge, Error> {
-        let charge = Charge::for_all(&[self.plan.mechanism()], unit, &self.delta, &self.purpose());
-        charge.map_err(|error| quantity(error.into()))
-    }
-
-    /// That the ledger can keep what is measured: nothing that is paid for is lost.
-    fn check_size(&self) -> Result<(), Error> {
-        let numbers = self
-            .plan
-            .shares()
-            .iter()
-            .fold(0u64, |sum, share| sum.saturating_add(share.residual.cells(self.plan.domain())));
-        if numbers <= MOST_NUMBERS {
-            return Ok(());
-        }
-        Err(Error::refused(
-            format!(
-                "the release `{}` measures {numbers} numbers, and a ledger keeps at most {MOST_NUMBERS} of one release",
-                self.release.name
-            ),
-            "lower `up_to`, list fewer `marginals`, or use wider bins; nothing was charged",
-        ))
-    }
-
-    /// The tables, as the plan predicts them, in the order of the release.
-    pub(crate) fn predicted(&self) -> Vec<Predicted> {
-        self.plan.predicted()
-    }
-
-    /// What a table is called: the levels that it is by.
-    pub(crate) fn name_of(&self, shape: &Shape) -> String {
-        name_of(self.plan.domain(), shape)
     }
 
     /// What makes two releases the same: what is measured of which version of the data, and for how much. Not what the release is called.
@@ -156,11 +79,95 @@ impl ReleasePlan {
             add(&attribute.column);
             add(&format!("{:?}", attribute.cells));
         }
-        let declared = serde_json::json!([self.plan.domain(), self.plan.workload()]);
+        let declared = serde_json::json!([self.domain, self.workload]);
         add(&declared.to_string());
         add(&format!("{:?}", release.price));
         add(&self.tabulation.rows.to_string());
         hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// Chooses the noise.
+    ///
+    /// # Errors
+    /// When the release does not fit in memory or in the ledger, or there is no noise for its price.
+    pub(crate) fn planned(self, catalog: &Catalog) -> Result<ReleasePlan, Error> {
+        let (promise, delta) = promise(&self.release.price);
+        let plan = Plan::new(
+            self.domain.clone(),
+            self.workload.clone(),
+            promise,
+            self.tabulation.rows,
+            &catalog.unit,
+            Limits::default(),
+        );
+        let planned = ReleasePlan {
+            plan: plan.map_err(refused)?,
+            declared: self,
+            delta,
+        };
+        planned.check_size()?;
+        Ok(planned)
+    }
+}
+
+/// A release with its plan.
+#[derive(Clone, Debug)]
+pub(crate) struct ReleasePlan {
+    pub(crate) declared: DeclaredRelease,
+    pub(crate) plan: Plan,
+    /// The δ for which its cost is told.
+    pub(crate) delta: Delta,
+}
+
+impl ReleasePlan {
+    /// The same for another price.
+    ///
+    /// # Errors
+    /// When there is no noise for it.
+    pub(crate) fn for_price(&self, price: ReleasePrice, catalog: &Catalog) -> Result<Self, Error> {
+        let mut declared = self.declared.clone();
+        declared.release.price = price;
+        declared.planned(catalog)
+    }
+
+    /// What the ledger will say it was for.
+    pub(crate) fn purpose(&self) -> String {
+        format!("release {} of {}", self.declared.release.name, self.declared.release.table)
+    }
+
+    /// What it will cost.
+    pub(crate) fn charge(&self, unit: &PrivacyUnit) -> Result<Charge, Error> {
+        let charge = Charge::for_all(&[self.plan.mechanism()], unit, &self.delta, &self.purpose());
+        charge.map_err(|error| quantity(error.into()))
+    }
+
+    /// That the ledger can keep what is measured: nothing that is paid for is lost.
+    fn check_size(&self) -> Result<(), Error> {
+        let numbers = self
+            .plan
+            .shares()
+            .iter()
+            .fold(0u64, |sum, share| sum.saturating_add(share.residual.cells(self.plan.domain())));
+        if numbers <= MOST_NUMBERS {
+            return Ok(());
+        }
+        Err(Error::refused(
+            format!(
+                "the release `{}` measures {numbers} numbers, and a ledger keeps at most {MOST_NUMBERS} of one release",
+                self.declared.release.name
+            ),
+            "lower `up_to`, list fewer `marginals`, or use wider bins; nothing was charged",
+        ))
+    }
+
+    /// The tables, as the plan predicts them, in the order of the release.
+    pub(crate) fn predicted(&self) -> Vec<Predicted> {
+        self.plan.predicted()
+    }
+
+    /// What a table is called: the levels that it is by.
+    pub(crate) fn name_of(&self, shape: &Shape) -> String {
+        name_of(self.plan.domain(), shape)
     }
 
     /// The standard deviation of a cell if all tables were asked one by one, for equal parts of the same ρ.
@@ -263,8 +270,8 @@ fn workload(release: &PlannedRelease, domain: &Domain) -> Result<Workload, Error
 }
 
 /// What the plan keeps, and the δ for which its cost is told.
-fn promise(price: &ReleasePrice) -> Result<(Promise, Delta), Error> {
-    Ok(match price {
+fn promise(price: &ReleasePrice) -> (Promise, Delta) {
+    match price {
         ReleasePrice::Approximate(epsilon, delta) if *delta == Delta::ZERO => {
             (Promise::Pure(epsilon.clone()), Delta::ZERO)
         }
@@ -272,7 +279,7 @@ fn promise(price: &ReleasePrice) -> Result<(Promise, Delta), Error> {
             (Promise::Approximate(epsilon.clone(), delta.clone()), delta.clone())
         }
         ReleasePrice::Concentrated(rho, delta) => (Promise::Concentrated(rho.clone()), delta.clone()),
-    })
+    }
 }
 
 /// The same price with another ε.

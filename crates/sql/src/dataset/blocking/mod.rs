@@ -3,10 +3,12 @@
 mod answering;
 mod charging;
 mod flights;
+mod from_release;
 mod planned;
 mod query_plan;
 
 use self::answering::Origin;
+pub use self::from_release::FromRelease;
 use self::flights::Flights;
 use crate::Error;
 use crate::catalog::{Catalog, EngineKind, LedgerPlace};

@@ -11,7 +11,7 @@ use crate::dataset::planned::{
 use crate::finish::answer::{Answer, Cost, answer};
 use crate::finish::estimate::CONFIDENCE;
 use crate::finish::post;
-use crate::price::planned::{ReleasePlan, with_epsilon};
+use crate::price::planned::{DeclaredRelease, ReleasePlan, with_epsilon};
 use crate::price::question::{QueryRequest, Question};
 use crate::run::publics::Publics;
 use crate::run::{exact, tabulated};
@@ -41,7 +41,7 @@ impl Dataset {
     ) -> Result<Epsilon, Error> {
         let plan = self.planned(wanted)?;
         let mut at = |epsilon: &Epsilon| {
-            let price = with_epsilon(&plan.release.price, epsilon);
+            let price = with_epsilon(&plan.declared.release.price, epsilon);
             explain(&plan.for_price(price, self.catalog())?, self.catalog())
         };
         error.cheapest(&mut at)
@@ -66,8 +66,7 @@ impl Dataset {
     /// # Errors
     /// As [`Dataset::explain_release`], or when the ledger cannot be read.
     pub fn released_tables(&self, wanted: &ReleaseRequest) -> Result<Option<ReleasedTables>, Error> {
-        let plan = self.planned(wanted)?;
-        let digest = plan.digest(self.catalog());
+        let digest = self.declared_release(wanted)?.digest(self.catalog());
         let Some(mut store) = Store::open_existing(&self.place())? else {
             return Ok(None);
         };
@@ -78,8 +77,13 @@ impl Dataset {
             .map(Some)
     }
 
-    /// A release that the catalog plans, with everything that is known before rows are read.
-    pub(crate) fn planned(&self, wanted: &ReleaseRequest) -> Result<ReleasePlan, Error> {
+    /// A release that the catalog plans, with its noise.
+    fn planned(&self, wanted: &ReleaseRequest) -> Result<ReleasePlan, Error> {
+        self.declared_release(wanted)?.planned(self.catalog())
+    }
+
+    /// A release that the catalog plans, with everything that is known before its noise is chosen.
+    pub(super) fn declared_release(&self, wanted: &ReleaseRequest) -> Result<DeclaredRelease, Error> {
         let mut release = self.declared(&wanted.name)?.clone();
         if let Some(epsilon) = &wanted.epsilon {
             release.price = with_epsilon(&release.price, epsilon);
@@ -90,7 +94,7 @@ impl Dataset {
         for attribute in &release.attributes {
             levels.push(levels_of(attribute, |sql| self.public_rows(sql))?);
         }
-        ReleasePlan::new(&release, tabulation, &levels, self.catalog())
+        DeclaredRelease::new(release, tabulation, &levels, self.catalog())
     }
 
     fn declared(&self, name: &str) -> Result<&PlannedRelease, Error> {
@@ -139,7 +143,7 @@ impl Dataset {
         store: &mut Store,
         watch: &mut dyn FnMut(Stage),
     ) -> Result<ReleasedTables, Error> {
-        let digest = plan.digest(self.catalog());
+        let digest = plan.declared.digest(self.catalog());
         // From here on nobody else in this program makes the same. Another program may: that is what the ledger looks after.
         let _flight = self.shared.flights.begin(&digest);
         watch(Stage::Begun);
@@ -174,9 +178,9 @@ impl Dataset {
         let (engines, catalog) = (self.engines(), self.catalog());
         // Whatever can be refused is refused before the charge.
         let session = engines.public()?;
-        let sides = Publics::of(std::slice::from_ref(&plan.tabulation.aggregation), &session, catalog);
+        let sides = Publics::of(std::slice::from_ref(&plan.declared.tabulation.aggregation), &session, catalog);
         let publics = self.runtime.block_on(sides)?;
-        let asked = tabulated::plans(&plan.tabulation, &secret()?)?;
+        let asked = tabulated::plans(&plan.declared.tabulation, &secret()?)?;
         let preparing = exact::prepare(asked, &publics, engines, catalog);
         let prepared = self.runtime.block_on(preparing)?;
         let mechanism = plan.plan.mechanism();
@@ -184,10 +188,10 @@ impl Dataset {
         watch(Stage::Charged);
         let cells = self
             .runtime
-            .block_on(tabulated::cells(prepared, &plan.tabulation, engines));
+            .block_on(tabulated::cells(prepared, &plan.declared.tabulation, engines));
         // Also after a failure: a server holds what follows back until its schedule allows it.
         watch(Stage::Measured);
-        let input = Aggregate::of_rows(cells?, plan.tabulation.rows, catalog.unit.clone())?;
+        let input = Aggregate::of_rows(cells?, plan.declared.tabulation.rows, catalog.unit.clone())?;
         let receipt = reservation.receipt().clone();
         account.ledger_mut().begin_drawing(receipt.number)?;
         let ticket = reservation.into_tickets().pop();
@@ -226,7 +230,7 @@ impl Dataset {
 }
 
 /// What was saved of a release, and its text as it was saved.
-fn saved_tables(digest: &str, store: &mut Store) -> Result<Option<(SavedTables, String)>, Error> {
+pub(super) fn saved_tables(digest: &str, store: &mut Store) -> Result<Option<(SavedTables, String)>, Error> {
     let Some(stored) = store.stored_answer(digest)? else {
         return Ok(None);
     };

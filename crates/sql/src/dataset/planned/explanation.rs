@@ -123,12 +123,12 @@ pub(crate) fn explain(plan: &ReleasePlan, catalog: &Catalog) -> Result<ReleaseEx
         names.collect()
     });
     Ok(ReleaseExplanation {
-        release: plan.release.name.clone(),
-        table: plan.release.table.clone(),
-        condition: plan.release.condition.clone(),
+        release: plan.declared.release.name.clone(),
+        table: plan.declared.release.table.clone(),
+        condition: plan.declared.release.condition.clone(),
         unit: catalog.unit.whose.clone(),
-        rows_per_unit: plan.tabulation.rows,
-        objective: match plan.release.objective {
+        rows_per_unit: plan.declared.tabulation.rows,
+        objective: match plan.declared.release.objective {
             Objective::Sum => "sum",
             Objective::Worst => "worst",
         },

@@ -1,5 +1,6 @@
 //! Planned releases: what one will be like, and what it gave.
 
+pub(crate) mod asked;
 mod explanation;
 mod levels;
 mod released;

@@ -29,11 +29,11 @@ pub(crate) struct SavedTables {
 impl SavedTables {
     pub(crate) fn new(plan: &ReleasePlan, measurements: Measurements, cost: Cost, unit: &PrivacyUnit) -> Self {
         Self {
-            release: plan.release.name.clone(),
-            table: plan.release.table.clone(),
-            condition: plan.release.condition.clone(),
+            release: plan.declared.release.name.clone(),
+            table: plan.declared.release.table.clone(),
+            condition: plan.declared.release.condition.clone(),
             unit: unit.whose.clone(),
-            rows_per_unit: plan.tabulation.rows,
+            rows_per_unit: plan.declared.tabulation.rows,
             cost,
             measurements,
         }
