@@ -143,13 +143,14 @@ fn taken(condition: &Expr, attributes: &[Attribute]) -> Option<(usize, Vec<f64>)
     let (Some(column), None) = (columns.next(), columns.next()) else {
         return None;
     };
+    let factor = |cell: &Content| {
+        let holds = truth(condition, cell)?;
+        Some(if holds == Truth::True { 1.0 } else { 0.0 })
+    };
     let named = attributes.iter().enumerate().filter(|(_, one)| one.column == column.name);
     let mut decided = named.filter_map(|(place, attribute)| {
-        let factors = contents(attribute).iter().map(|cell| {
-            let holds = truth(condition, cell)?;
-            Some(if holds == Truth::True { 1.0 } else { 0.0 })
-        });
-        Some((place, factors.collect::<Option<Vec<f64>>>()?))
+        let factors: Option<Vec<f64>> = contents(attribute).iter().map(factor).collect();
+        Some((place, factors?))
     });
     decided.next()
 }
