@@ -101,6 +101,26 @@ pub enum Error {
         /// The attribute.
         name: String,
     },
+    /// Another number of factors than values.
+    #[error("{given} factors are given for the {values} values of {name}\nhint: give each value one factor: 1 counts its rows, 0 leaves them out")]
+    FactorsMissing {
+        /// The attribute.
+        name: String,
+        /// How many there are.
+        given: usize,
+        /// How many are needed.
+        values: u32,
+    },
+    /// Too many values for ranges.
+    #[error("{name} has {values} values, and ranges are planned for up to {most}\nhint: put the values in bins, or ask for cells at coarser levels")]
+    TooManyForRanges {
+        /// The attribute.
+        name: String,
+        /// How many it has.
+        values: u32,
+        /// How many it may have.
+        most: usize,
+    },
     /// No tables.
     #[error("no table is wanted\nhint: list a table, or ask for all up to 2 attributes")]
     NothingWanted,

@@ -19,13 +19,16 @@ mod domain;
 mod error;
 mod measurements;
 mod plan;
+mod scheme;
+mod strategy;
 mod table;
+mod ways;
 mod workload;
 
 pub use domain::{Attribute, Domain, Level};
 pub use error::Error;
-pub use measurements::Measurements;
+pub use measurements::{Factors, Measurements};
 pub use mechanism::Cells;
 pub use plan::{Limits, Plan, Predicted, Share};
-pub use table::{Estimate, Table};
+pub use table::{Estimate, Table, deviations};
 pub use workload::{Axis, Form, Objective, Shape, Wanted, Weights, Workload};

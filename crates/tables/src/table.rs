@@ -3,13 +3,15 @@
 use crate::Shape;
 use serde::{Deserialize, Serialize};
 
-/// A number with the variance of its noise, which is Gaussian.
+/// A number with the variance of its noise.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
     /// The number, unbiased.
     pub value: f64,
     /// The variance of its noise.
     pub variance: f64,
+    /// Whether the noise is Gaussian, or else Laplace.
+    pub gaussian: bool,
 }
 
 /// A table: a number for each cell, unbiased, possibly negative or fractional.
@@ -21,6 +23,7 @@ pub struct Table {
     pub(crate) values: Vec<f64>,
     /// The variance of each cell is the sum over terms of the products of its factors.
     pub(crate) terms: Vec<Term>,
+    pub(crate) gaussian: bool,
 }
 
 /// One residual's part in the variances of a table.
@@ -31,19 +34,46 @@ pub(crate) struct Term {
     pub(crate) factors: Vec<Vec<f64>>,
 }
 
+impl Term {
+    /// This part of the variance of one cell.
+    pub(crate) fn at(&self, cell: &[usize]) -> f64 {
+        let factors = self.factors.iter().zip(cell).map(|(factors, code)| factors[*code]);
+        self.variance * factors.product::<f64>()
+    }
+}
+
 impl Estimate {
     /// An interval that holds the true number with this probability.
     ///
     /// # Panics
     /// If `confidence` is not strictly between 0 and 1.
     pub fn interval(&self, confidence: f64) -> (f64, f64) {
-        let _ = confidence;
-        todo!("under construction")
+        let half = self.deviation() * deviations(confidence, self.gaussian);
+        (self.value - half, self.value + half)
     }
 
     /// The standard deviation of its noise.
     pub fn deviation(&self) -> f64 {
         self.variance.sqrt()
+    }
+}
+
+/// How many standard deviations around a number hold the true one with this probability.
+///
+/// A sum of Laplace noises has tails between those of one and those of a Gaussian of the same variance, so the wider of the two is taken.
+///
+/// # Panics
+/// If `confidence` is not strictly between 0 and 1.
+pub fn deviations(confidence: f64, gaussian: bool) -> f64 {
+    let normal = mechanism::Accuracy::Gaussian { deviation: 1.0 }
+        .half_width(confidence, 1)
+        .expect("known before drawing");
+    // What `half_width` adds for rounding to whole steps is no part of these numbers.
+    let normal = normal - 0.5;
+    if gaussian {
+        normal
+    } else {
+        normal.max(-(1.0 - confidence).ln() / std::f64::consts::SQRT_2)
     }
 }
 
@@ -95,15 +125,7 @@ impl Table {
     /// The variance of the number at this place.
     pub fn variance(&self, place: usize) -> f64 {
         let cell = self.cell_at(place);
-        let part = |term: &Term| {
-            let factors = term
-                .factors
-                .iter()
-                .zip(&cell)
-                .map(|(factors, code)| factors[*code]);
-            term.variance * factors.product::<f64>()
-        };
-        self.terms.iter().map(part).sum()
+        self.terms.iter().map(|term| term.at(&cell)).sum()
     }
 
     /// The number at this place, with its variance.
@@ -111,6 +133,7 @@ impl Table {
         Estimate {
             value: self.values[place],
             variance: self.variance(place),
+            gaussian: self.gaussian,
         }
     }
 }

@@ -197,6 +197,11 @@ impl PlannedTables {
         self.rows
     }
 
+    /// For which neighbours.
+    pub fn neighbors(&self) -> Neighbors {
+        self.terms.requires().expect("set when it was made")
+    }
+
     /// How each attribute can be measured.
     pub fn attributes(&self) -> &[PlannedAttribute] {
         &self.attributes

@@ -80,6 +80,13 @@ impl PlannedPart {
         }
     }
 
+    /// How far one row moves it, squared, and how far at most two rows move it in opposite directions, as a product of the two:
+    /// for people and for planning. What decides is computed exactly.
+    pub fn moved(&self) -> (f64, f64) {
+        let inner = self.inner();
+        (exact::to_f64_up(&inner.most), exact::to_f64_up(&inner.opposite))
+    }
+
     /// See [`Inner`].
     pub(super) fn inner(&self) -> Inner {
         match self {
