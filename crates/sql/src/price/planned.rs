@@ -3,10 +3,10 @@
 use crate::Error;
 use crate::catalog::{Catalog, Objective, PlannedRelease, ReleasePrice};
 use crate::understand::tabulation::{Tabulation, labels_of};
-use crate::price::quantity;
-use accounting::{Delta, Epsilon, PrivacyUnit, Promise};
+use crate::price::{check_size, quantity};
+use accounting::{Delta, Epsilon, PrivacyUnit, Promise, Rho, smallest_multiplier};
 use mechanism::Charge;
-use exact::to_f64_nearest;
+use exact::{Rational, to_f64_nearest};
 use sha2::{Digest, Sha256};
 use tables::{Attribute, Axis, Domain, Limits, Plan, Predicted, Shape, Wanted, Workload};
 
@@ -91,7 +91,7 @@ impl DeclaredRelease {
     /// # Errors
     /// When the release does not fit in memory or in the ledger, or there is no noise for its price.
     pub(crate) fn planned(self, catalog: &Catalog) -> Result<ReleasePlan, Error> {
-        let (promise, delta) = promise(&self.release.price);
+        let (promise, delta) = promise(&self.release.price, self.workload.wanted().len())?;
         let plan = Plan::new(
             self.domain.clone(),
             self.workload.clone(),
@@ -270,16 +270,24 @@ fn workload(release: &PlannedRelease, domain: &Domain) -> Result<Workload, Error
 }
 
 /// What the plan keeps, and the δ for which its cost is told.
-fn promise(price: &ReleasePrice) -> (Promise, Delta) {
-    match price {
+///
+/// Several tables share their noise, so that they agree: that noise is Gaussian, and as much as (ε, δ) needs of it is a ρ. One table alone may have the noise that errs less.
+fn promise(price: &ReleasePrice, tables: usize) -> Result<(Promise, Delta), Error> {
+    Ok(match price {
         ReleasePrice::Approximate(epsilon, delta) if *delta == Delta::ZERO => {
             (Promise::Pure(epsilon.clone()), Delta::ZERO)
         }
-        ReleasePrice::Approximate(epsilon, delta) => {
+        ReleasePrice::Approximate(epsilon, delta) if tables == 1 => {
             (Promise::Approximate(epsilon.clone(), delta.clone()), delta.clone())
         }
+        ReleasePrice::Approximate(epsilon, delta) => {
+            check_size(epsilon, delta).map_err(quantity)?;
+            let multiplier = smallest_multiplier(epsilon, delta)?;
+            let rho = Rational::ONE / (&multiplier * &multiplier * Rational::from(2u8));
+            (Promise::Concentrated(Rho::rounded_down(&rho)?), delta.clone())
+        }
         ReleasePrice::Concentrated(rho, delta) => (Promise::Concentrated(rho.clone()), delta.clone()),
-    }
+    })
 }
 
 /// The same price with another ε.

@@ -11,7 +11,7 @@ use crate::dataset::planned::{
 use crate::finish::answer::{Answer, Cost, answer};
 use crate::finish::estimate::CONFIDENCE;
 use crate::finish::post;
-use crate::price::planned::{DeclaredRelease, ReleasePlan, with_epsilon};
+use crate::price::planned::{DeclaredRelease, ReleasePlan, refused, with_epsilon};
 use crate::price::question::{QueryRequest, Question};
 use crate::run::publics::Publics;
 use crate::run::{exact, tabulated};
@@ -19,7 +19,6 @@ use crate::understand::tabulation::Tabulation;
 use accounting::Epsilon;
 use ledger::{Session, Store};
 use mechanism::{Account, Aggregate};
-use tables::Measurements;
 
 impl Dataset {
     /// What a planned release measures, what it costs and how far off each of its tables will be. Spends nothing, reads no private data.
@@ -198,7 +197,7 @@ impl Dataset {
         let ticket = ticket.ok_or(mechanism::Error::NotReserved)?;
         let released = account.draw(ticket, mechanism, input)?;
         watch(Stage::Drawn);
-        let measurements: Measurements = plan.plan.measurements(&released);
+        let measurements = plan.plan.measurements(released).map_err(refused)?;
         let cost = Cost {
             guarantee: receipt.charge.guarantee.clone(),
             charge: receipt.number,

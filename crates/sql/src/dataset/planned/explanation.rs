@@ -13,6 +13,8 @@ use std::fmt::Write as _;
 const MEAN_DISTANCE: f64 = 0.797_884_560_802_865_4;
 /// 95 % of Gaussian noise of deviation 1 are within this.
 const HALF_WIDTH: f64 = 1.959_963_984_540_054;
+/// The same of Laplace noise: ln 20 / √2. Sums of it are nearer to Gaussian noise.
+const HALF_WIDTH_OF_LAPLACE: f64 = 2.118_272_435_617_024;
 /// So many tables are listed for people.
 const MOST_SHOWN: usize = 60;
 /// So many parts of the cost.
@@ -41,6 +43,8 @@ pub struct ReleaseExplanation {
     pub epsilon: Option<Epsilon>,
     /// Its δ.
     pub delta: Delta,
+    /// Whether all tables are made of one set of measurements, with Gaussian noise, so that they agree; else each has Laplace noise of its own.
+    pub agree: bool,
     /// The tables, in the order of the catalog.
     pub tables: Vec<TableForecast>,
     /// How many cells they have together.
@@ -53,7 +57,7 @@ pub struct ReleaseExplanation {
     pub shares: Vec<ResidualShare>,
     /// The bytes that measurements and tables take.
     pub memory: u64,
-    /// The names of the release's tables grow with its hierarchies: for each attribute its levels, the finest first.
+    /// For each attribute its levels, the finest first.
     pub levels: Vec<Vec<String>>,
 }
 
@@ -94,6 +98,8 @@ pub(crate) fn explain(plan: &ReleasePlan, catalog: &Catalog) -> Result<ReleaseEx
     let guarantee = plan.charge(&catalog.unit)?.guarantee;
     let domain = plan.plan.domain();
     let predicted = plan.predicted();
+    let agree = plan.plan.is_gaussian();
+    let half_width = if agree { HALF_WIDTH } else { HALF_WIDTH_OF_LAPLACE };
     let tables: Vec<TableForecast> = predicted
         .iter()
         .map(|one| {
@@ -108,7 +114,7 @@ pub(crate) fn explain(plan: &ReleasePlan, catalog: &Catalog) -> Result<ReleaseEx
                 deviation,
                 worst_deviation: one.worst_variance.sqrt(),
                 expected_error: deviation * MEAN_DISTANCE,
-                half_width: one.worst_variance.sqrt() * HALF_WIDTH,
+                half_width: one.worst_variance.sqrt() * half_width,
             }
         })
         .collect();
@@ -137,6 +143,7 @@ pub(crate) fn explain(plan: &ReleasePlan, catalog: &Catalog) -> Result<ReleaseEx
             Promise::Concentrated(_) => None,
         },
         delta: plan.delta.clone(),
+        agree: agree || predicted.len() == 1,
         guarantee,
         cells,
         root_mean_squared_error: (squares / cells.max(1) as f64).sqrt(),
@@ -185,6 +192,9 @@ impl ReleaseExplanation {
             "\nroot mean squared error of all cells: {}",
             significant(self.root_mean_squared_error, 4)
         );
+        if !self.agree {
+            text += "without a δ each table has noise of its own, and their totals do not agree: say delta = 1e-9\n";
+        }
         if let Some(alone) = self.root_mean_squared_error_one_by_one {
             let _ = writeln!(
                 text,
