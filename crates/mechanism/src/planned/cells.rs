@@ -6,8 +6,8 @@ use noise::Grid;
 
 /// A table of counts: a column of codes for each attribute, and a count for each line. Lines may repeat.
 ///
-/// A code that is not one of its attribute's values makes its line count nowhere, which is decided by that line alone.
-#[derive(Default)]
+/// A code that is not one of its attribute's values, where that attribute is measured, makes its line count nowhere, which is decided by that line alone.
+#[derive(Clone, Default)]
 pub struct Cells {
     columns: Vec<Vec<u32>>,
     counts: Vec<u32>,

@@ -1,21 +1,58 @@
 //! From counts to what leaves.
 
-use super::{Cells, Kind, PlannedSet, PlannedPart, PlannedTables};
+use super::{Cells, Kind, PlannedPart, PlannedSet, PlannedTables};
+use crate::Error;
 use noise::{DiscreteLaplace, Keyed, RoundedGaussian};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Noise of one scale; its tables are made once.
+/// Noise of one scale; its tables are made by the first draw.
+#[derive(Debug)]
 enum Noise {
     Gaussian(RoundedGaussian),
     Laplace(DiscreteLaplace),
 }
 
+/// The noise of every set: many have the same.
+#[derive(Debug)]
+pub(super) struct Noises(BTreeMap<(u64, i32, u32), Noise>);
+
+impl Noises {
+    pub(super) fn of(sets: &[PlannedSet], kind: Kind) -> Result<Self, Error> {
+        let mut noises = BTreeMap::new();
+        for set in sets {
+            let key = key_of(set);
+            if !noises.contains_key(&key) {
+                let noise = match kind {
+                    Kind::Gaussian => Noise::Gaussian(RoundedGaussian::new(&set.in_steps())?),
+                    Kind::Laplace => Noise::Laplace(DiscreteLaplace::new(&set.variance())?),
+                };
+                noises.insert(key, noise);
+            }
+        }
+        Ok(Self(noises))
+    }
+}
+
+fn key_of(set: &PlannedSet) -> (u64, i32, u32) {
+    (set.mantissa, set.exponent, set.shift)
+}
+
+/// Less work than this is done by the thread that asks.
+const SMALL: usize = 1 << 16;
+
 /// Every set, on as many threads as there are cores. The noise of a set is a stream of the key, so threads do not change what is drawn.
 pub(super) fn all(plan: &PlannedTables, cells: &Cells, key: [u8; 32]) -> Vec<Vec<i64>> {
-    let noises = noises(plan);
     let counts = valid_counts(plan, cells);
+    let one = |place: usize| {
+        let set = &plan.sets[place];
+        let mut entropy = Keyed::new(key, place as u64);
+        measure(plan, set, (cells.columns(), &counts), &plan.noises.0[&key_of(set)], &mut entropy)
+    };
+    if plan.numbers.saturating_add(counts.len() * plan.sets.len()) < SMALL {
+        return (0..plan.sets.len()).map(one).collect();
+    }
     let next = AtomicUsize::new(0);
     let done = Mutex::new(vec![Vec::new(); plan.sets.len()]);
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
@@ -24,33 +61,16 @@ pub(super) fn all(plan: &PlannedTables, cells: &Cells, key: [u8; 32]) -> Vec<Vec
             scope.spawn(|| {
                 loop {
                     let place = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(set) = plan.sets.get(place) else { return };
-                    let noise = &noises[&(set.mantissa, set.exponent, set.shift)];
-                    let mut entropy = Keyed::new(key, place as u64);
-                    let values = measure(plan, set, (cells.columns(), &counts), noise, &mut entropy);
+                    if place >= plan.sets.len() {
+                        return;
+                    }
+                    let values = one(place);
                     done.lock().expect("no thread panicked")[place] = values;
                 }
             });
         }
     });
     done.into_inner().expect("no thread panicked")
-}
-
-fn noises(plan: &PlannedTables) -> BTreeMap<(u64, i32, u32), Noise> {
-    let mut noises = BTreeMap::new();
-    for set in &plan.sets {
-        noises
-            .entry((set.mantissa, set.exponent, set.shift))
-            .or_insert_with(|| match plan.kind {
-                Kind::Gaussian => Noise::Gaussian(
-                    RoundedGaussian::new(&set.in_steps()).expect("checked when the plan was made"),
-                ),
-                Kind::Laplace => Noise::Laplace(
-                    DiscreteLaplace::new(&set.variance()).expect("checked when the plan was made"),
-                ),
-            });
-    }
-    noises
 }
 
 /// One set: the marginal, in steps, combined, with noise, without what is not released.

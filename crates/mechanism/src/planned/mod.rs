@@ -14,7 +14,9 @@ use crate::gaussian::recorded;
 use crate::{Accuracy, Aggregate, Error, Mechanism, Permit, Stated, Terms};
 use accounting::{Delta, Epsilon, Event, Neighbors, NoiseSupport, Promise, Ratio, smallest_multiplier};
 use cells::sensitivity_of_rows;
+use draw::Noises;
 use exact::{Rational, power_of_two, ratio};
+use std::sync::Arc;
 
 /// The ways in which one attribute can be measured.
 pub type PlannedAttribute = Vec<PlannedPart>;
@@ -78,6 +80,9 @@ pub struct PlannedTables {
     attributes: Vec<PlannedAttribute>,
     sets: Vec<PlannedSet>,
     kind: Kind,
+    noises: Arc<Noises>,
+    /// How many numbers get noise.
+    numbers: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,7 +140,7 @@ impl PlannedTables {
         let sensitivity = sensitivity_of_rows(rows, neighbors)?;
         // Cells of different tables have different errors: the plan predicts each.
         let terms = Terms::new(sensitivity, event, promise, Accuracy::DependsOnData);
-        Ok(Self::with(terms, attributes, sets, rows, neighbors, Kind::Gaussian))
+        Self::with(terms, attributes, sets, rows, neighbors, Kind::Gaussian)
     }
 
     /// With Laplace noise on cells, where a pure promise is wanted. In `sets`, mantissa and exponent are those of the scale, and nothing is shifted.
@@ -161,9 +166,6 @@ impl PlannedTables {
                 range: "cells",
             });
         }
-        for set in &sets {
-            noise::DiscreteLaplace::new(&set.variance())?;
-        }
         let loss = cost::absolute_loss(&sets, rows, neighbors);
         let epsilon = Epsilon::exactly_or_up(&loss)?;
         let event = Event::Laplace {
@@ -172,7 +174,7 @@ impl PlannedTables {
         };
         let sensitivity = sensitivity_of_rows(rows, neighbors)?;
         let terms = Terms::new(sensitivity, event, Promise::Pure(epsilon), Accuracy::DependsOnData);
-        Ok(Self::with(terms, attributes, sets, rows, neighbors, Kind::Laplace))
+        Self::with(terms, attributes, sets, rows, neighbors, Kind::Laplace)
     }
 
     fn with(
@@ -182,14 +184,16 @@ impl PlannedTables {
         rows: u64,
         neighbors: Neighbors,
         kind: Kind,
-    ) -> Self {
-        Self {
+    ) -> Result<Self, Error> {
+        Ok(Self {
             terms: terms.on(noise::Grid::new(0)).only_for(neighbors),
             rows,
+            numbers: usize::try_from(numbers(&attributes, &sets)).unwrap_or(usize::MAX),
+            noises: Arc::new(Noises::of(&sets, kind)?),
             attributes,
             sets,
             kind,
-        }
+        })
     }
 
     /// How many rows a unit may have.
@@ -270,19 +274,23 @@ fn check(attributes: &[PlannedAttribute], sets: &[PlannedSet]) -> Result<(), Err
             range: "of attributes and parts that it has, each attribute once",
         });
     }
-    let numbers = sets.iter().fold(0u64, |sum, set| {
-        let noised = set.parts.iter().fold(1u64, |product, (place, part)| {
-            product.saturating_mul(attributes[*place][*part].noised() as u64)
-        });
-        sum.saturating_add(noised)
-    });
-    if numbers > MOST_CELLS {
+    if numbers(attributes, sets) > MOST_CELLS {
         return Err(Error::OutOfRange {
             what: "the numbers of a plan",
             range: "at most 2^40",
         });
     }
     Ok(())
+}
+
+/// How many numbers get noise; saturates.
+fn numbers(attributes: &[PlannedAttribute], sets: &[PlannedSet]) -> u64 {
+    sets.iter().fold(0u64, |sum, set| {
+        let noised = set.parts.iter().fold(1u64, |product, (place, part)| {
+            product.saturating_mul(attributes[*place][*part].noised() as u64)
+        });
+        sum.saturating_add(noised)
+    })
 }
 
 impl Stated for PlannedTables {
