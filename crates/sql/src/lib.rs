@@ -39,8 +39,8 @@ pub use dataset::blocking::{self, Answered, FromRelease, Stage, public_file_exam
 pub use dataset::{
     AnsweredFor, Coding, Dataset, Encoding, Examples, Explanation, Fingerprints, Forecast, LeftOut,
     MOST_QUESTIONS, OutputLine, Part, Preview, ReleaseExplanation, ReleaseRequest, ReleasedTables, State,
-    StatisticLine, TableForecast, Texts, WantedError, WantedTableError, bounds_in_words,
-    cost_of, encoding, is_explain, largest_fitting, left_out, readable,
+    StatisticLine, TableForecast, Texts, WantedError, WantedTableError, bounds_in_words, cost_of, encoding,
+    is_explain, largest_fitting, left_out, readable,
 };
 pub use error::{Error, OverBudget};
 pub use finish::answer::{Answer, AnswerColumn, Cell, CellKind, Cost};

@@ -148,10 +148,7 @@ pub(crate) fn answered(
 }
 
 /// Shows on the way how far a question has come, and tells `watched`.
-pub(crate) fn watching<'a>(
-    progress: &'a terminal::Progress,
-    watched: &'a Watched,
-) -> impl FnMut(Stage) + 'a {
+pub(crate) fn watching<'a>(progress: &'a terminal::Progress, watched: &'a Watched) -> impl FnMut(Stage) + 'a {
     move |stage| match stage {
         Stage::Understood | Stage::Begun => progress.label("charging"),
         Stage::Charged => {

@@ -1,16 +1,18 @@
 //! All tables of a release as files.
 
 use super::{Format, Which};
+use crate::dataset::unanswered;
 use crate::outputs;
 use crate::terminal::{CliError, explained, fail, write_file_atomically};
-use crate::dataset::unanswered;
 use sql::{Answer, ReleasedTables};
 use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Runs `deniable tables export`.
 pub(super) fn run(which: &Which, output: &Path, format: Option<Format>) -> Result<(), CliError> {
-    let is_json = output.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
+    let is_json = output
+        .extension()
+        .is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
     let format = format.unwrap_or(if is_json { Format::Json } else { Format::Csv });
     let (dataset, released) = which.released(false)?;
     let catalog = which.catalog.path(true)?;
@@ -28,8 +30,12 @@ pub(super) fn run(which: &Which, output: &Path, format: Option<Format>) -> Resul
         );
     }
     std::fs::create_dir_all(output).map_err(|cause| {
-        CliError::bad_input(format!("cannot make the folder {}: {}", output.display(), cause.kind()))
-            .with_hint("name a folder that you may write to")
+        CliError::bad_input(format!(
+            "cannot make the folder {}: {}",
+            output.display(),
+            cause.kind()
+        ))
+        .with_hint("name a folder that you may write to")
     })?;
     let tables = released.tables().map_err(unanswered)?;
     let names = file_names(&tables, if format == Format::Csv { "csv" } else { "parquet" });
@@ -58,8 +64,18 @@ fn written(released: &ReleasedTables, answer: &Answer, format: Format) -> Result
 fn file_names(tables: &[(String, Answer)], ending: &str) -> Vec<String> {
     let mut taken = BTreeSet::new();
     let named = tables.iter().map(|(name, _)| {
-        let plain = |letter: char| if letter.is_alphanumeric() || letter == '_' { letter } else { '-' };
-        let stem: String = name.replace(" × ", "+").chars().map(|letter| if letter == '+' { '+' } else { plain(letter) }).collect();
+        let plain = |letter: char| {
+            if letter.is_alphanumeric() || letter == '_' {
+                letter
+            } else {
+                '-'
+            }
+        };
+        let stem: String = name
+            .replace(" × ", "+")
+            .chars()
+            .map(|letter| if letter == '+' { '+' } else { plain(letter) })
+            .collect();
         let mut name = format!("{stem}.{ending}");
         let mut number = 2;
         while !taken.insert(name.to_lowercase()) {

@@ -177,8 +177,14 @@ impl Which {
         let (dataset, request) = self.open(quiet)?;
         let Some(released) = dataset.released_tables(&request).map_err(unanswered)? else {
             return fail(
-                format!("the release `{}` was not made yet, of this version of the data and for this ε", request.name),
-                format!("`deniable tables release {}` makes it; `deniable tables explain {0}` says what it costs", request.name),
+                format!(
+                    "the release `{}` was not made yet, of this version of the data and for this ε",
+                    request.name
+                ),
+                format!(
+                    "`deniable tables release {}` makes it; `deniable tables explain {0}` says what it costs",
+                    request.name
+                ),
             );
         };
         Ok((dataset, released))
@@ -192,7 +198,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
         Command::Explain(arguments) => explain(arguments),
         Command::Release { which, json, quiet } => release(which, *json, *quiet),
         Command::Show { which, by, json } => show(which, by.as_deref(), *json),
-        Command::Export { which, output, format } => export::run(which, output, *format),
+        Command::Export {
+            which,
+            output,
+            format,
+        } => export::run(which, output, *format),
     }
 }
 
@@ -216,7 +226,9 @@ fn plan(arguments: &CatalogArguments, as_json: bool) -> Result<(), CliError> {
         return terminal::print(&format!("{}\n", json!({ "releases": all })));
     }
     if described.is_empty() {
-        return terminal::print("the catalog plans no release: declare one, as [releases.census]; docs/tables.md has an example\n");
+        return terminal::print(
+            "the catalog plans no release: declare one, as [releases.census]; docs/tables.md has an example\n",
+        );
     }
     let texts: Vec<String> = described.iter().map(report::Described::text).collect();
     terminal::print(&texts.join("\n"))
@@ -235,7 +247,9 @@ fn explain(arguments: &ExplainArguments) -> Result<(), CliError> {
             tables: arguments.table.clone(),
         };
         let progress = Progress::waiting("looking for the ε", arguments.json);
-        let epsilon = dataset.epsilon_for_release(&request, &wanted).map_err(unanswered)?;
+        let epsilon = dataset
+            .epsilon_for_release(&request, &wanted)
+            .map_err(unanswered)?;
         drop(progress);
         request.epsilon = Some(epsilon.clone());
         found = Some((wanted, epsilon));
@@ -308,7 +322,10 @@ fn show(which: &Which, by: Option<&str>, as_json: bool) -> Result<(), CliError> 
     let Some(by) = by else {
         let tables = released.names();
         if as_json {
-            return terminal::print(&format!("{}\n", json!({ "release": released.release, "tables": tables })));
+            return terminal::print(&format!(
+                "{}\n",
+                json!({ "release": released.release, "tables": tables })
+            ));
         }
         return terminal::print(&report::names(&released));
     };
@@ -321,7 +338,11 @@ fn show(which: &Which, by: Option<&str>, as_json: bool) -> Result<(), CliError> 
         return terminal::print(&format!("{}\n", answer.to_json()));
     }
     terminal::print(&query::table(&answer))?;
-    eprintln!("free: released for {} (charge {})", sql::readable(&released.cost.guarantee), released.cost.charge);
+    eprintln!(
+        "free: released for {} (charge {})",
+        sql::readable(&released.cost.guarantee),
+        released.cost.charge
+    );
     for note in &answer.notes {
         eprintln!("note: {note}");
     }

@@ -66,8 +66,18 @@ impl Described<'_> {
             Column::Left("levels above"),
         ]);
         for (attribute, levels) in self.release.attributes.iter().zip(&explanation.levels) {
-            let labels: Vec<String> = attribute.cells.labels().into_iter().map(|label| label.text).collect();
-            let mut values = labels.iter().take(MOST_VALUES).cloned().collect::<Vec<_>>().join(", ");
+            let labels: Vec<String> = attribute
+                .cells
+                .labels()
+                .into_iter()
+                .map(|label| label.text)
+                .collect();
+            let mut values = labels
+                .iter()
+                .take(MOST_VALUES)
+                .cloned()
+                .collect::<Vec<_>>()
+                .join(", ");
             if labels.len() > MOST_VALUES {
                 values += ", …";
             }
@@ -80,7 +90,10 @@ impl Described<'_> {
         }
         text += &table.to_string();
         text += &match self.made {
-            Some(charge) => format!("made by charge {charge}: `deniable tables show {}`\n", self.release.name),
+            Some(charge) => format!(
+                "made by charge {charge}: `deniable tables show {}`\n",
+                self.release.name
+            ),
             None => format!("not made yet: `deniable tables explain {}`\n", self.release.name),
         };
         text
@@ -128,7 +141,11 @@ fn how_to_read(released: &ReleasedTables) -> String {
 /// The names of its tables.
 pub(super) fn names(released: &ReleasedTables) -> String {
     let names = released.names();
-    let mut text = format!("release {}: {} tables\n", released.release, grouped(names.len() as u64));
+    let mut text = format!(
+        "release {}: {} tables\n",
+        released.release,
+        grouped(names.len() as u64)
+    );
     for name in names.iter().take(MOST_NAMED) {
         text += &format!("  {name}\n");
     }
@@ -142,7 +159,9 @@ pub(super) fn names(released: &ReleasedTables) -> String {
 pub(super) fn cost(released: &ReleasedTables, analyst: &str) -> String {
     let (guarantee, charge) = (readable(&released.cost.guarantee), released.cost.charge);
     let mut text = if released.repeated {
-        format!("free: this was released before, for {guarantee} (charge {charge}); nothing was charged now\n")
+        format!(
+            "free: this was released before, for {guarantee} (charge {charge}); nothing was charged now\n"
+        )
     } else if released.resumed {
         format!(
             "cost: {guarantee}, charged before (charge {charge}): this finishes the run that was interrupted, and nothing was charged now\n"
@@ -188,7 +207,9 @@ pub(super) fn page(explanation: &ReleaseExplanation) -> String {
     );
     page.heat_map(heat_map(explanation));
     let tables = explanation.tables.iter();
-    let errors: Vec<(f64, f64)> = tables.map(|table| (table.cells as f64, table.expected_error)).collect();
+    let errors: Vec<(f64, f64)> = tables
+        .map(|table| (table.cells as f64, table.expected_error))
+        .collect();
     let figure = Figure::new("Expected error of a cell, by how many cells its table has")
         .x_axis("cells", Scale::Log10)
         .points("", &errors);
@@ -205,9 +226,15 @@ fn heat_map(explanation: &ReleaseExplanation) -> HeatMap {
         let is_meant = |table: &&TableForecast| {
             table.by.len() == by.len() && by.iter().all(|name| table.by.contains(name))
         };
-        explanation.tables.iter().find(is_meant).map(|table| table.expected_error)
+        explanation
+            .tables
+            .iter()
+            .find(is_meant)
+            .map(|table| table.expected_error)
     };
-    let values = names.iter().flat_map(|row| names.iter().map(move |column| error(row, column)));
+    let values = names
+        .iter()
+        .flat_map(|row| names.iter().map(move |column| error(row, column)));
     let values = values.collect();
     HeatMap::new(
         "Expected error of a cell, of tables by one attribute and by two",

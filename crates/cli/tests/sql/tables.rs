@@ -26,10 +26,16 @@ fn folder() -> Folder {
     let catalog = catalog
         .replace("epsilon = 2\n", "epsilon = 2\ndelta = 1e-6\n")
         .replace("epsilon = 0.5\n", "epsilon = 0.5\ndelta = 1e-9\n")
-        .replace("city = { kind = \"text\",", "city = { kind = \"text\", nullable = false,")
+        .replace(
+            "city = { kind = \"text\",",
+            "city = { kind = \"text\", nullable = false,",
+        )
         .replace("bounds = [0, 100] }", "bounds = [0, 100], nullable = false }");
     folder.write("deniable.toml", &(catalog + RELEASE));
-    folder.write("towns.csv", "city,land\nAsh,North\n\"=Bree, \"\"old\"\"\",South\n");
+    folder.write(
+        "towns.csv",
+        "city,land\nAsh,North\n\"=Bree, \"\"old\"\"\",South\n",
+    );
     folder
 }
 
@@ -46,15 +52,37 @@ fn explaining_spends_nothing_and_says_how_exact_each_table_will_be() {
     let folder = folder();
     let before = folder.names();
     let planned = folder.stdout(&["tables", "plan"]);
-    assert!(planned.contains("census: 6 tables of people") && planned.contains("0 to 17, 18 to 64, 65 to 101"), "{planned}");
+    assert!(
+        planned.contains("census: 6 tables of people") && planned.contains("0 to 17, 18 to 64, 65 to 101"),
+        "{planned}"
+    );
     let explained = folder.stdout(&["tables", "explain"]);
-    for word in ["land × age", "city × age", "where the budget goes", "nothing was spent", "each person counts with one row"] {
+    for word in [
+        "land × age",
+        "city × age",
+        "where the budget goes",
+        "nothing was spent",
+        "each person counts with one row",
+    ] {
         assert!(explained.contains(word), "{word}: {explained}");
     }
     let object = folder.object(&["tables", "explain", "--json"]);
-    let names: Vec<&str> = object["tables"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["total", "land", "city", "age", "land × age", "city × age"]);
-    let shares: f64 = object["shares"].as_array().unwrap().iter().map(|one| one["share"].as_f64().unwrap()).sum();
+    let names: Vec<&str> = object["tables"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        names,
+        ["total", "land", "city", "age", "land × age", "city × age"]
+    );
+    let shares: f64 = object["shares"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["share"].as_f64().unwrap())
+        .sum();
     assert!((shares - 1.0).abs() < 1e-6, "{shares}");
     assert_eq!(object["made_by_charge"], Value::Null);
     // The smallest ε for an error is enough, and a smaller one is not.
@@ -63,7 +91,9 @@ fn explaining_spends_nothing_and_says_how_exact_each_table_will_be() {
     let errors = |epsilon: &str| {
         let object = folder.object(&["tables", "explain", "--epsilon", epsilon, "--json"]);
         let errors = object["tables"].as_array().unwrap().iter();
-        errors.map(|one| one["expected_error"].as_f64().unwrap()).fold(0.0, f64::max)
+        errors
+            .map(|one| one["expected_error"].as_f64().unwrap())
+            .fold(0.0, f64::max)
     };
     let less = format!("{}", epsilon.parse::<f64>().unwrap() * 0.98);
     assert!(errors(&epsilon) <= 5.0 && errors(&less) > 5.0, "{epsilon}");
@@ -80,13 +110,24 @@ fn a_release_is_charged_once_and_answers_questions() {
     let explained = folder.stdout(&["explain", query]);
     assert!(!explained.contains("the release `census`"), "{explained}");
     let first = folder.object(&["tables", "release", "--json"]);
-    assert_eq!((&first["repeated"], &first["resumed"]), (&Value::Bool(false), &Value::Bool(false)));
-    let charges = || folder.object(&["budget", "--json"])["charges"].as_array().unwrap().len();
+    assert_eq!(
+        (&first["repeated"], &first["resumed"]),
+        (&Value::Bool(false), &Value::Bool(false))
+    );
+    let charges = || {
+        folder.object(&["budget", "--json"])["charges"]
+            .as_array()
+            .unwrap()
+            .len()
+    };
     assert_eq!(charges(), 1);
     // The same for nothing, for everybody, with the same numbers.
     let again = folder.object(&["tables", "release", "--json", "--analyst", "bob"]);
     assert_eq!(again["repeated"], true);
-    assert_eq!((&first["tables"], &first["measurements"]), (&again["tables"], &again["measurements"]));
+    assert_eq!(
+        (&first["tables"], &first["measurements"]),
+        (&again["tables"], &again["measurements"])
+    );
     assert_eq!(charges(), 1);
     let entry = &folder.object(&["budget", "--json"])["charges"][0];
     assert_eq!(entry["purpose"], "release census of people");
@@ -94,7 +135,10 @@ fn a_release_is_charged_once_and_answers_questions() {
     // Tables agree: the cells of each add up to the total.
     let tables = first["tables"].as_array().unwrap();
     let (total, low, high) = cell(&tables[0], 0);
-    assert!(low < total && total < high && (total - 300.0).abs() < 60.0, "{total}");
+    assert!(
+        low < total && total < high && (total - 300.0).abs() < 60.0,
+        "{total}"
+    );
     for table in tables {
         let rows = table["rows"].as_array().unwrap().len();
         let sum: f64 = (0..rows).map(|place| cell(table, place).0).sum();
@@ -102,7 +146,10 @@ fn a_release_is_charged_once_and_answers_questions() {
     }
     // A question that it tells is answered from it, and one that it does not tell is charged.
     let explained = folder.stdout(&["explain", query]);
-    assert!(explained.contains("the release `census` (charge") && explained.contains("a fresh answer"), "{explained}");
+    assert!(
+        explained.contains("the release `census` (charge") && explained.contains("a fresh answer"),
+        "{explained}"
+    );
     let told = folder.object(&["query", "--json", query]);
     assert_eq!((&told["repeated"], charges()), (&Value::Bool(true), 1));
     let by_age = folder.object(&["tables", "show", "--by", "age,city", "--json"]);
@@ -142,14 +189,28 @@ fn tables_are_exported() {
     let parquet = std::fs::read(folder.path("out/city.parquet")).expect("a table");
     assert!(parquet.starts_with(b"PAR1"));
     folder.stdout(&["tables", "export", "--output", "census.json"]);
-    let object: Value = serde_json::from_str(&std::fs::read_to_string(folder.path("census.json")).unwrap()).unwrap();
+    let object: Value =
+        serde_json::from_str(&std::fs::read_to_string(folder.path("census.json")).unwrap()).unwrap();
     assert_eq!(object["tables"].as_array().map(Vec::len), Some(6));
     assert!(object["measurements"].is_object() && object["guarantee"].is_string());
     folder.refused(&["tables", "export", "--output", "people.csv"], 2);
-    folder.refused(&["tables", "export", "--output", "clinic.ledger", "--format", "json"], 2);
+    folder.refused(
+        &[
+            "tables",
+            "export",
+            "--output",
+            "clinic.ledger",
+            "--format",
+            "json",
+        ],
+        2,
+    );
     folder.stdout(&["tables", "explain", "--html", "errors.html"]);
     let page = std::fs::read_to_string(folder.path("errors.html")).unwrap();
-    assert!(page.contains("<svg") && page.contains("land × age"), "no heat map");
+    assert!(
+        page.contains("<svg") && page.contains("land × age"),
+        "no heat map"
+    );
 }
 
 #[test]
@@ -160,7 +221,9 @@ fn a_release_that_is_killed_after_its_charge_is_finished_under_it() {
     assert!(!folder.run(&["tables", "release"]).status.success());
     std::fs::rename(folder.path("away.csv"), folder.path("people.csv")).expect("moved");
     let made = folder.object(&["tables", "release", "--json"]);
-    let charges = folder.object(&["budget", "--json"])["charges"].as_array().map(Vec::len);
+    let charges = folder.object(&["budget", "--json"])["charges"]
+        .as_array()
+        .map(Vec::len);
     assert_eq!((charges, &made["repeated"]), (Some(1), &Value::Bool(false)));
 }
 
@@ -168,8 +231,14 @@ fn a_release_that_is_killed_after_its_charge_is_finished_under_it() {
 fn what_cannot_be_afforded_or_planned_is_refused_before_the_charge() {
     let folder = folder();
     let refusal = folder.refused(&["tables", "release", "--epsilon", "3"], 3);
-    assert!(refusal.contains("budget") || refusal.contains("left"), "{refusal}");
-    folder.write("towns.csv", "city,land\nAsh,North\nAsh,South\n\"=Bree, \"\"old\"\"\",South\n");
+    assert!(
+        refusal.contains("budget") || refusal.contains("left"),
+        "{refusal}"
+    );
+    folder.write(
+        "towns.csv",
+        "city,land\nAsh,North\nAsh,South\n\"=Bree, \"\"old\"\"\",South\n",
+    );
     let refusal = folder.refused(&["tables", "release"], 2);
     assert!(refusal.contains("has two parents"), "{refusal}");
     assert!(folder.stdout(&["budget"]).contains("nothing was charged yet"));
@@ -186,5 +255,8 @@ fn the_sample_has_a_release() {
         .expect("the binary runs");
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let said = text(&output.stdout);
-    assert!(said.contains("country × sex") && said.contains("region × education"), "{said}");
+    assert!(
+        said.contains("country × sex") && said.contains("region × education"),
+        "{said}"
+    );
 }

@@ -1,7 +1,7 @@
 //! What a planned release costs, exactly.
 
 use super::part::{Inner, PlannedPart};
-use super::{PlannedSet, PlannedAttribute};
+use super::{PlannedAttribute, PlannedSet};
 use accounting::Neighbors;
 use exact::{Natural, Rational, power_of_two};
 
@@ -21,7 +21,11 @@ pub(super) fn squared_loss(
         .collect();
     let mut units = Natural::ZERO;
     for set in sets {
-        let parts: Vec<&Inner> = set.parts.iter().map(|(place, part)| &inner[*place][*part]).collect();
+        let parts: Vec<&Inner> = set
+            .parts
+            .iter()
+            .map(|(place, part)| &inner[*place][*part])
+            .collect();
         let loss = moved(&parts, neighbors) / set.variance();
         let scaled = (loss * power_of_two(BITS)).ceil();
         units += Natural::try_from(scaled).expect("not negative");
@@ -34,7 +38,9 @@ pub(super) fn squared_loss(
 /// ‖P_A·M_A·(x − x')‖² at most, for one row that comes or goes, or for one that comes and one that goes.
 fn moved(parts: &[&Inner], neighbors: Neighbors) -> Rational {
     // P_A·M_A·e_j is a product over attributes, and so are inner products of two of these.
-    let one = parts.iter().fold(Rational::ONE, |product, inner| product * &inner.most);
+    let one = parts
+        .iter()
+        .fold(Rational::ONE, |product, inner| product * &inner.most);
     if neighbors == Neighbors::AddRemove {
         return one;
     }

@@ -173,7 +173,12 @@ impl PlannedTables {
             on: NoiseSupport::Discrete,
         };
         let sensitivity = sensitivity_of_rows(rows, neighbors)?;
-        let terms = Terms::new(sensitivity, event, Promise::Pure(epsilon), Accuracy::DependsOnData);
+        let terms = Terms::new(
+            sensitivity,
+            event,
+            Promise::Pure(epsilon),
+            Accuracy::DependsOnData,
+        );
         Self::with(terms, attributes, sets, rows, neighbors, Kind::Laplace)
     }
 
@@ -262,7 +267,8 @@ fn check(attributes: &[PlannedAttribute], sets: &[PlannedSet]) -> Result<(), Err
             .all(|part| part.is_well_formed() && part.values() == attribute[0].values())
     });
     let known = sets.iter().all(|set| {
-        let there = |(place, part): &(usize, usize)| attributes.get(*place).is_some_and(|parts| *part < parts.len());
+        let there =
+            |(place, part): &(usize, usize)| attributes.get(*place).is_some_and(|parts| *part < parts.len());
         set.mantissa > 0
             && set.exponent.unsigned_abs() <= 300
             && set.parts.iter().all(there)

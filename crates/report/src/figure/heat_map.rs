@@ -73,15 +73,32 @@ impl HeatMap {
             let x = left + across * (place as f64 + 0.5);
             text(&mut svg, (x, top - 8.0), "middle", &cut(name, across));
         }
-        let most = self.values.iter().flatten().copied().filter(|value| value.is_finite()).fold(0.0, f64::max);
+        let most = self
+            .values
+            .iter()
+            .flatten()
+            .copied()
+            .filter(|value| value.is_finite())
+            .fold(0.0, f64::max);
         for (row, name) in self.rows.iter().enumerate() {
             let y = top + HEIGHT * row as f64;
-            text(&mut svg, (left - 8.0, y + 0.62 * HEIGHT), "end", &cut(name, names));
+            text(
+                &mut svg,
+                (left - 8.0, y + 0.62 * HEIGHT),
+                "end",
+                &cut(name, names),
+            );
             for (column, other) in self.columns.iter().enumerate() {
                 let value = self.values[row * self.columns.len() + column];
                 if let Some(value) = value.filter(|value| value.is_finite()) {
                     let part = if most > 0.0 { (value / most).max(0.0) } else { 0.0 };
-                    cell(&mut svg, (left + across * column as f64, y), across, part, (name, other, value));
+                    cell(
+                        &mut svg,
+                        (left + across * column as f64, y),
+                        across,
+                        part,
+                        (name, other, value),
+                    );
                 }
             }
         }
@@ -114,10 +131,20 @@ fn text(svg: &mut String, (x, y): (f64, f64), anchor: &str, what: &str) {
 }
 
 /// A cell, with what it is for those who point at it or hear the page.
-fn cell(svg: &mut String, (x, y): (f64, f64), across: f64, part: f64, (row, column, value): (&str, &str, f64)) {
+fn cell(
+    svg: &mut String,
+    (x, y): (f64, f64),
+    across: f64,
+    part: f64,
+    (row, column, value): (&str, &str, f64),
+) {
     let opacity = OPACITY.0 + (OPACITY.1 - OPACITY.0) * part.min(1.0);
     let number = significant(value, 3);
-    let of = if row == column { row.to_owned() } else { format!("{row} × {column}") };
+    let of = if row == column {
+        row.to_owned()
+    } else {
+        format!("{row} × {column}")
+    };
     let _ = write!(
         svg,
         "<g class=\"{}\"><rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"currentColor\" fill-opacity=\"{opacity:.2}\"><title>{}: {number}</title></rect></g>",
@@ -138,10 +165,20 @@ mod tests {
     #[test]
     fn cells_are_drawn_and_gaps_are_not() {
         let names = |count: usize| (0..count).map(|place| format!("<{place}>")).collect::<Vec<_>>();
-        let values = vec![Some(1.0), None, Some(f64::NAN), Some(0.0), Some(f64::INFINITY), Some(4.0)];
+        let values = vec![
+            Some(1.0),
+            None,
+            Some(f64::NAN),
+            Some(0.0),
+            Some(f64::INFINITY),
+            Some(4.0),
+        ];
         let svg = HeatMap::new("a & b", names(2), names(3), values).to_svg();
         assert_eq!(svg.matches("<title>").count(), 3);
-        assert!(svg.contains("a &amp; b") && svg.contains("&lt;1&gt; × &lt;2&gt;: 4"), "{svg}");
+        assert!(
+            svg.contains("a &amp; b") && svg.contains("&lt;1&gt; × &lt;2&gt;: 4"),
+            "{svg}"
+        );
         assert!(svg.contains("fill-opacity=\"0.85\"") && svg.contains("fill-opacity=\"0.06\""));
         let many = HeatMap::new("", names(1), names(200), vec![Some(1.0); 200]).to_svg();
         assert!(many.contains('…') && !many.contains("NaN"));

@@ -2,11 +2,11 @@
 
 use crate::Error;
 use crate::catalog::{Catalog, Objective, PlannedRelease, ReleasePrice};
-use crate::understand::tabulation::{Tabulation, labels_of};
 use crate::price::{check_size, quantity};
+use crate::understand::tabulation::{Tabulation, labels_of};
 use accounting::{Delta, Epsilon, PrivacyUnit, Promise, Rho, smallest_multiplier};
-use mechanism::Charge;
 use exact::{Rational, to_f64_nearest};
+use mechanism::Charge;
 use sha2::{Digest, Sha256};
 use tables::{Attribute, Axis, Domain, Limits, Plan, Predicted, Shape, Wanted, Workload};
 
@@ -132,7 +132,10 @@ impl ReleasePlan {
 
     /// What the ledger will say it was for.
     pub(crate) fn purpose(&self) -> String {
-        format!("release {} of {}", self.declared.release.name, self.declared.release.table)
+        format!(
+            "release {} of {}",
+            self.declared.release.name, self.declared.release.table
+        )
     }
 
     /// What it will cost.
@@ -143,11 +146,9 @@ impl ReleasePlan {
 
     /// That the ledger can keep what is measured: nothing that is paid for is lost.
     fn check_size(&self) -> Result<(), Error> {
-        let numbers = self
-            .plan
-            .shares()
-            .iter()
-            .fold(0u64, |sum, share| sum.saturating_add(share.residual.cells(self.plan.domain())));
+        let numbers = self.plan.shares().iter().fold(0u64, |sum, share| {
+            sum.saturating_add(share.residual.cells(self.plan.domain()))
+        });
         if numbers <= MOST_NUMBERS {
             return Ok(());
         }
@@ -209,7 +210,9 @@ pub(crate) fn axis_name(domain: &Domain, axis: Axis) -> &str {
 /// What the planner says, as a refusal.
 pub(crate) fn refused(error: tables::Error) -> Error {
     let text = error.to_string();
-    let (what, hint) = text.split_once("\nhint: ").unwrap_or((&text, "see `deniable tables --help`"));
+    let (what, hint) = text
+        .split_once("\nhint: ")
+        .unwrap_or((&text, "see `deniable tables --help`"));
     Error::refused(what, format!("{hint}; nothing was charged"))
 }
 
@@ -277,9 +280,10 @@ fn promise(price: &ReleasePrice, tables: usize) -> Result<(Promise, Delta), Erro
         ReleasePrice::Approximate(epsilon, delta) if *delta == Delta::ZERO => {
             (Promise::Pure(epsilon.clone()), Delta::ZERO)
         }
-        ReleasePrice::Approximate(epsilon, delta) if tables == 1 => {
-            (Promise::Approximate(epsilon.clone(), delta.clone()), delta.clone())
-        }
+        ReleasePrice::Approximate(epsilon, delta) if tables == 1 => (
+            Promise::Approximate(epsilon.clone(), delta.clone()),
+            delta.clone(),
+        ),
         ReleasePrice::Approximate(epsilon, delta) => {
             check_size(epsilon, delta).map_err(quantity)?;
             let multiplier = smallest_multiplier(epsilon, delta)?;

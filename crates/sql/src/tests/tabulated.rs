@@ -24,11 +24,20 @@ type Person = Vec<(&'static str, &'static str, &'static str, &'static str)>;
 const TEXTS: &[&str] = &["a", "b", "odd", "", "A"];
 const NUMBERS: &[&str] = &["0", "7", "8", "99", "-1", "100", "", "x", "9223372036854775807"];
 const FLOATS: &[&str] = &["0", "-0", "0.5", "1.999", "2", "NaN", "inf", "", "1e300"];
-const DAYS: &[&str] = &["2024-01-01", "2024-01-31", "2024-02-29", "2024-03-01", "2023-12-31", ""];
+const DAYS: &[&str] = &[
+    "2024-01-01",
+    "2024-01-31",
+    "2024-02-29",
+    "2024-03-01",
+    "2023-12-31",
+    "",
+];
 
 /// A catalog of a table in this directory, with two releases: cells with one number, and with several, since it has more cells than one number tells apart.
 fn catalog(directory: &Path, neighbors: &str, rows: &str) -> Catalog {
-    let wide: Vec<String> = (0..10).map(|place| format!("w{place} = {{ column = \"n\" }}")).collect();
+    let wide: Vec<String> = (0..10)
+        .map(|place| format!("w{place} = {{ column = \"n\" }}"))
+        .collect();
     let text = format!(
         "name = \"x\"\n[unit]\nwhose = \"person\"\nneighbors = \"{neighbors}\"\n[budget]\nepsilon = 100\ndelta = 1e-6\n[budget.query]\ndelta = 1e-9\n\
          [tables.t]\nsource = \"t.csv\"\nunit = \"u\"\n{rows}[tables.t.columns]\nu = {{ kind = \"int\" }}\n\
@@ -68,7 +77,9 @@ fn counted(name: &str, catalog: &Catalog) -> Counts {
     let secret = Secret::new("0123456789abcdef").unwrap();
     let asked = plans(&tabulation, &secret).unwrap();
     let (columns, counts) = runtime().block_on(async {
-        let prepared = prepare(asked, &Publics::default(), &engines, catalog).await.unwrap();
+        let prepared = prepare(asked, &Publics::default(), &engines, catalog)
+            .await
+            .unwrap();
         lines(prepared, &tabulation, &engines).await.unwrap()
     });
     let mut all = Counts::new();
@@ -121,8 +132,18 @@ fn every_row_is_in_its_cell_or_in_none() {
         let many = counted("many", &catalog);
         assert_eq!(many.get(&[vec![0], vec![7; 11]].concat()), Some(&1), "{rows}");
     }
-    assert_eq!(tabulation("one", &catalog(here.path(), "add_remove", "")).numbers.len(), 1);
-    assert!(tabulation("many", &catalog(here.path(), "add_remove", "")).numbers.len() > 1);
+    assert_eq!(
+        tabulation("one", &catalog(here.path(), "add_remove", ""))
+            .numbers
+            .len(),
+        1
+    );
+    assert!(
+        tabulation("many", &catalog(here.path(), "add_remove", ""))
+            .numbers
+            .len()
+            > 1
+    );
 }
 
 fn person() -> impl Strategy<Value = Person> {
@@ -179,11 +200,19 @@ fn rows_that_are_limited_in_each_group_only_are_noticed() {
     let [one, other] = [0, 1].map(|place| catalog(directories[place].path(), "add_remove", ""));
     // Rows in several groups of cells, several in each.
     let numbers = ["0", "7", "8", "99"];
-    let flood: Person = numbers.iter().flat_map(|number| vec![("a", *number, "1", "2024-01-31"); 3]).collect();
+    let flood: Person = numbers
+        .iter()
+        .flat_map(|number| vec![("a", *number, "1", "2024-01-31"); 3])
+        .collect();
     let found = || moved("many", std::slice::from_ref(&flood), [&one, &other]);
     assert_eq!(found(), Ok(()));
     let found = with(Mutant::RowsOfEachGroup, found);
-    assert!(found.as_ref().is_err_and(|what| what.contains("and 3 are charged")), "{found:?}");
+    assert!(
+        found
+            .as_ref()
+            .is_err_and(|what| what.contains("and 3 are charged")),
+        "{found:?}"
+    );
 }
 
 #[test]

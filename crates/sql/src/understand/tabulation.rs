@@ -192,7 +192,10 @@ fn code(attribute: &Attribute, rows: &Rows) -> Result<Expr, Error> {
 
 fn listed(column: &Expr, values: &[Value]) -> Expr {
     if let Some((low, high)) = without_gaps(values) {
-        let within = column.clone().gt_eq(lit(low)).and(column.clone().lt_eq(lit(high)));
+        let within = column
+            .clone()
+            .gt_eq(lit(low))
+            .and(column.clone().lt_eq(lit(high)));
         return chosen(None, vec![(within, column.clone() - lit(low))], None);
     }
     let cases = values.iter().enumerate();

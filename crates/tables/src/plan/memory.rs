@@ -44,7 +44,11 @@ fn parts(shape: &Shape) -> Vec<Shape> {
         .iter()
         .map(|axis| axis.in_form(crate::Form::Cells))
         .collect();
-    let all = if axes.len() <= 6 { 0..1usize << axes.len() } else { 0..1 };
+    let all = if axes.len() <= 6 {
+        0..1usize << axes.len()
+    } else {
+        0..1
+    };
     all.map(|left_out| {
         let kept = axes
             .iter()
@@ -63,7 +67,9 @@ pub(super) fn refusal(domain: &Domain, workload: &Workload, needed: u64, allowed
     let fitting = (1..most)
         .rev()
         .find(|ways| of(domain, shapes().filter(|shape| shape.axes().len() <= *ways)) <= allowed);
-    let largest = shapes().max_by_key(|shape| shape.cells(domain)).expect("a table is wanted");
+    let largest = shapes()
+        .max_by_key(|shape| shape.cells(domain))
+        .expect("a table is wanted");
     let named: Vec<&str> = largest
         .axes()
         .iter()

@@ -242,7 +242,10 @@ mod tests {
             ["0 to below 0.5", "0.5 to 2"]
         );
         let months = vec![Value::Date(0), Value::Date(31), Value::Date(59)];
-        assert_eq!(texts(&Cells::periods(months, "month", false)), ["1970-01", "1970-02"]);
+        assert_eq!(
+            texts(&Cells::periods(months, "month", false)),
+            ["1970-01", "1970-02"]
+        );
         let listed = Cells::values(vec![Value::Bool(false), Value::Bool(true)], true);
         assert_eq!(texts(&listed), ["false", "true", "∅"]);
         assert_eq!(listed.place_of(&Value::Null), Some(2));

@@ -86,7 +86,9 @@ impl PlannedRelease {
         }
         places.sort_unstable();
         places.dedup();
-        self.marginals.iter().find(|marginal| marginal.attributes == places)
+        self.marginals
+            .iter()
+            .find(|marginal| marginal.attributes == places)
     }
 
     /// How many cells a table by these attributes has; `None` where it is more than a number can hold.

@@ -53,7 +53,10 @@ fn release(name: &str, node: &Node<'_>, known: &Known<'_>) -> Result<PlannedRele
     let table_name = named.name()?.to_lowercase();
     let table = match known.tables.get(&table_name) {
         None => {
-            return Err(named.wrong("there is no such table", "name one that is declared under [tables]"));
+            return Err(named.wrong(
+                "there is no such table",
+                "name one that is declared under [tables]",
+            ));
         }
         Some(declared) if declared.table.owner == Owner::Public => {
             return Err(named.wrong(
@@ -110,7 +113,9 @@ fn fits(release: &PlannedRelease, node: &Node<'_>) -> Result<(), Error> {
                     format!("{cells} cells")
                 });
                 return Err(node.wrong(
-                    format!("the tables have more than {MOST_CELLS_IN_ALL} cells together; {of} alone has {cells}"),
+                    format!(
+                        "the tables have more than {MOST_CELLS_IN_ALL} cells together; {of} alone has {cells}"
+                    ),
                     format!(
                         "list fewer `marginals`, lower `up_to`, or use wider bins: {}",
                         what_fits(release)
@@ -129,7 +134,9 @@ fn what_fits(release: &PlannedRelease) -> String {
     let mut ways = None;
     for way in 1..=places.len().min(4) {
         let sets = subsets(&places, way);
-        let cells = sets.iter().try_fold(0u64, |sum, set| sum.checked_add(release.cells_of(set)?));
+        let cells = sets
+            .iter()
+            .try_fold(0u64, |sum, set| sum.checked_add(release.cells_of(set)?));
         match cells.and_then(|cells| all.checked_add(cells)) {
             Some(sum) if sum <= MOST_CELLS_IN_ALL => (all, ways) = (sum, Some(way)),
             _ => break,
@@ -182,11 +189,7 @@ fn price(section: &mut Section<'_>, budget: &Budgets) -> Result<ReleasePrice, Er
     }
 }
 
-fn attributes(
-    section: &mut Section<'_>,
-    table: &Table,
-    known: &Known<'_>,
-) -> Result<Vec<Attribute>, Error> {
+fn attributes(section: &mut Section<'_>, table: &Table, known: &Known<'_>) -> Result<Vec<Attribute>, Error> {
     const HINT: &str = "list them as [releases.NAME.attributes] with lines such as sex = {} for a column with declared values, or age = { bins = [0, 18, 65, 120] }";
     let node = section.need("attributes", HINT)?;
     let mut attributes: Vec<Attribute> = Vec::new();
@@ -208,7 +211,10 @@ fn attributes(
     }
     if attributes.len() > MOST_ATTRIBUTES {
         return Err(node.wrong(
-            format!("{} attributes, and at most {MOST_ATTRIBUTES} are planned together", attributes.len()),
+            format!(
+                "{} attributes, and at most {MOST_ATTRIBUTES} are planned together",
+                attributes.len()
+            ),
             "make two releases of them",
         ));
     }
@@ -240,7 +246,10 @@ fn attribute(name: &str, node: &Node<'_>, table: &Table, known: &Known<'_>) -> R
     let cells = cells(&mut section, node, facts)?;
     if cells.len() > MOST_CELLS {
         return Err(node.wrong(
-            format!("{} cells of one attribute, and at most {MOST_CELLS} are planned", cells.len()),
+            format!(
+                "{} cells of one attribute, and at most {MOST_CELLS} are planned",
+                cells.len()
+            ),
             "use wider bins, or longer periods",
         ));
     }
@@ -269,7 +278,10 @@ fn hierarchy(
     known: &Known<'_>,
 ) -> Result<Hierarchy, Error> {
     let table = node.name()?.to_lowercase();
-    let public = known.tables.get(&table).filter(|declared| declared.table.owner == Owner::Public);
+    let public = known
+        .tables
+        .get(&table)
+        .filter(|declared| declared.table.owner == Owner::Public);
     let Some(public) = public else {
         return Err(node.wrong(
             "there is no such public table",
@@ -307,17 +319,27 @@ fn hierarchy(
 }
 
 fn cells(section: &mut Section<'_>, node: &Node<'_>, facts: &Facts) -> Result<Cells, Error> {
-    let (bins, width, period) = (section.take("bins"), section.take("width"), section.take("period"));
+    let (bins, width, period) = (
+        section.take("bins"),
+        section.take("width"),
+        section.take("period"),
+    );
     let beyond = match section.take("beyond") {
         Some(node) => node.flag()?,
         None => false,
     };
     let stated = [&bins, &width, &period].into_iter().flatten().count();
     if stated > 1 {
-        return Err(node.wrong("`bins`, `width` and `period` are three ways to say one thing", "keep one of them"));
+        return Err(node.wrong(
+            "`bins`, `width` and `period` are three ways to say one thing",
+            "keep one of them",
+        ));
     }
     if beyond && bins.is_none() && width.is_none() {
-        return Err(node.wrong("`beyond` is for bins of numbers", "drop it, or say bins = [18, 30, 65]"));
+        return Err(node.wrong(
+            "`beyond` is for bins of numbers",
+            "drop it, or say bins = [18, 30, 65]",
+        ));
     }
     if let Some(node) = bins {
         return Ok(Cells::between(edges(&node, facts)?, beyond, facts.nullable));
@@ -332,8 +354,12 @@ fn cells(section: &mut Section<'_>, node: &Node<'_>, facts: &Facts) -> Result<Ce
         node.wrong(
             "nothing says which values this attribute has",
             match facts.kind {
-                Kind::Int | Kind::Float => "say bins = [0, 18, 65, 120] or width = 10 here, or declare `values` of the column",
-                Kind::Date | Kind::Timestamp => "say period = \"month\" here, and declare `bounds` of the column",
+                Kind::Int | Kind::Float => {
+                    "say bins = [0, 18, 65, 120] or width = 10 here, or declare `values` of the column"
+                }
+                Kind::Date | Kind::Timestamp => {
+                    "say period = \"month\" here, and declare `bounds` of the column"
+                }
                 Kind::Text | Kind::Bool => "declare `values` of the column",
             },
         )
@@ -361,7 +387,9 @@ const ASCENDING: &str = "write at least two numbers in ascending order, as bins 
 fn edges(node: &Node<'_>, facts: &Facts) -> Result<Vec<Value>, Error> {
     let mut edges: Vec<f64> = Vec::new();
     for element in node.array()? {
-        let edge = element.float().ok_or_else(|| element.wrong("expected a finite number", ASCENDING))?;
+        let edge = element
+            .float()
+            .ok_or_else(|| element.wrong("expected a finite number", ASCENDING))?;
         if edges.last().is_some_and(|last| *last >= edge) {
             return Err(element.wrong("this edge is not above the one before it", ASCENDING));
         }
@@ -370,7 +398,10 @@ fn edges(node: &Node<'_>, facts: &Facts) -> Result<Vec<Value>, Error> {
     if edges.len() < 2 {
         return Err(node.wrong("expected at least two edges", ASCENDING));
     }
-    edges.into_iter().map(|edge| edge_of(edge, facts.kind, node)).collect()
+    edges
+        .into_iter()
+        .map(|edge| edge_of(edge, facts.kind, node))
+        .collect()
 }
 
 /// Edges that are evenly apart, from the least value of the column to its largest.
@@ -460,14 +491,24 @@ fn periods(node: &Node<'_>, facts: &Facts) -> Result<Cells, Error> {
         _ => start.checked_mul(calendar::DAY).map(Value::Timestamp),
     };
     let edges: Option<Vec<Value>> = starts.into_iter().map(value).collect();
-    let edges = edges.ok_or_else(|| node.wrong("there is no such day in the calendar", "declare other bounds"))?;
+    let edges =
+        edges.ok_or_else(|| node.wrong("there is no such day in the calendar", "declare other bounds"))?;
     Ok(Cells::periods(edges, name, facts.nullable))
 }
 
 /// Which tables are wanted: all up to a number of attributes, those that are listed, and each of these crossed with an attribute.
 fn marginals(section: &mut Section<'_>, attributes: &[Attribute]) -> Result<Vec<Marginal>, Error> {
-    let place_of = |name: &str| attributes.iter().position(|one| one.name.eq_ignore_ascii_case(name.trim()));
-    let unknown = |node: &Node<'_>| node.wrong("there is no such attribute", "name those of [releases.NAME.attributes]");
+    let place_of = |name: &str| {
+        attributes
+            .iter()
+            .position(|one| one.name.eq_ignore_ascii_case(name.trim()))
+    };
+    let unknown = |node: &Node<'_>| {
+        node.wrong(
+            "there is no such attribute",
+            "name those of [releases.NAME.attributes]",
+        )
+    };
     let mut sets: BTreeSet<Vec<usize>> = BTreeSet::new();
     let all: Vec<usize> = (0..attributes.len()).collect();
     let too_many = |node: &Node<'_>| {
@@ -477,7 +518,9 @@ fn marginals(section: &mut Section<'_>, attributes: &[Attribute]) -> Result<Vec<
         )
     };
     if let Some(node) = section.take("up_to") {
-        let ways = usize::try_from(node.count()?).unwrap_or(usize::MAX).min(all.len());
+        let ways = usize::try_from(node.count()?)
+            .unwrap_or(usize::MAX)
+            .min(all.len());
         for way in 0..=ways {
             if binomial(all.len(), way) > MOST_MARGINALS {
                 return Err(too_many(&node));
@@ -527,7 +570,10 @@ fn marginals(section: &mut Section<'_>, attributes: &[Attribute]) -> Result<Vec<
             name => name.split(',').map(place_of).collect(),
         };
         let places: Vec<usize> = places.ok_or_else(|| unknown(&node))?.into_iter().collect();
-        let Some(marginal) = marginals.iter_mut().find(|marginal| marginal.attributes == places) else {
+        let Some(marginal) = marginals
+            .iter_mut()
+            .find(|marginal| marginal.attributes == places)
+        else {
             return Err(node.wrong(
                 "this table is not among those of the release",
                 "name one that is, as \"region, sex\" = 4",

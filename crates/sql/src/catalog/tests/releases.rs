@@ -55,14 +55,20 @@ fn people(text: &str) -> Result<PlannedRelease, String> {
 fn everything_can_be_said() {
     let catalog = read(WHOLE).unwrap();
     let census = &catalog.releases["census"];
-    assert_eq!((census.table.as_str(), census.condition.as_deref()), ("people", Some("age >= 18")));
+    assert_eq!(
+        (census.table.as_str(), census.condition.as_deref()),
+        ("people", Some("age >= 18"))
+    );
     assert_eq!(census.objective, Objective::Worst);
     let (epsilon, delta) = (Epsilon::parse("1").unwrap(), Delta::parse("1e-8").unwrap());
     assert_eq!(census.price, ReleasePrice::Approximate(epsilon, delta));
     let sizes: Vec<usize> = census.attributes.iter().map(|one| one.cells.len()).collect();
     // Bins of 50,000 between -1.5 and 200,000 are five, with two beyond and one of NULL.
     assert_eq!(sizes, [2, 3, 8, 3]);
-    assert_eq!(census.attributes[0].hierarchy.as_ref().unwrap().levels, ["name", "code"]);
+    assert_eq!(
+        census.attributes[0].hierarchy.as_ref().unwrap().levels,
+        ["name", "code"]
+    );
     // All of up to two of four attributes; and those of two others, each with the sign.
     let three = census.marginals.iter().filter(|one| one.attributes.len() == 3);
     assert_eq!((census.marginals.len(), three.count()), (1 + 4 + 6 + 3, 3));
@@ -83,12 +89,18 @@ fn cells_are_those_that_are_declared() {
     };
     assert_eq!(labels("sex = {}"), ["f", "m"]);
     assert_eq!(labels("age = {}").len(), 100);
-    assert_eq!(labels("age = { width = 40 }"), ["0 to 39", "40 to 79", "80 to 99"]);
+    assert_eq!(
+        labels("age = { width = 40 }"),
+        ["0 to 39", "40 to 79", "80 to 99"]
+    );
     assert_eq!(
         labels("h = { column = \"height\", bins = [1, 1.5], beyond = true }"),
         ["below 1", "1 to below 1.5", "1.5 and more", "∅"]
     );
-    assert_eq!(labels("seen = { period = \"month\" }"), ["2024-01", "2024-02", "2024-03"]);
+    assert_eq!(
+        labels("seen = { period = \"month\" }"),
+        ["2024-01", "2024-02", "2024-03"]
+    );
     assert_eq!(labels("moment = { period = \"quarter\" }"), ["2024-Q1", "∅"]);
     let rho = release("table = \"people\"\nrho = 0.1\nup_to = 1\nattributes = { sex = {} }").unwrap();
     let price = (Rho::parse("0.1").unwrap(), Delta::parse("1e-9").unwrap());
@@ -143,19 +155,44 @@ fn what_cannot_be_planned_is_refused() {
     ];
     for (text, expected) in cases {
         let error = people(&text).unwrap_err();
-        assert!(error.contains(expected) && error.contains("\nhint: "), "{text}: {error}");
+        assert!(
+            error.contains(expected) && error.contains("\nhint: "),
+            "{text}: {error}"
+        );
     }
-    let visits = |text: &str| release(&format!("table = \"visits\"\nup_to = 1\nattributes = {{ ward = {{}} }}\n{text}"));
-    assert!(visits("epsilon = 1").unwrap_err().contains("how many rows of one unit"));
+    let visits = |text: &str| {
+        release(&format!(
+            "table = \"visits\"\nup_to = 1\nattributes = {{ ward = {{}} }}\n{text}"
+        ))
+    };
+    assert!(
+        visits("epsilon = 1")
+            .unwrap_err()
+            .contains("how many rows of one unit")
+    );
     assert_eq!(visits("epsilon = 1\nrows = 5").unwrap().rows, Some(5));
-    assert!(visits("rows = 5").unwrap_err().contains("what the release may cost"));
-    assert!(release("table = \"places\"").unwrap_err().contains("this table is public"));
-    assert!(release("table = \"nowhere\"").unwrap_err().contains("no such table"));
+    assert!(
+        visits("rows = 5")
+            .unwrap_err()
+            .contains("what the release may cost")
+    );
+    assert!(
+        release("table = \"places\"")
+            .unwrap_err()
+            .contains("this table is public")
+    );
+    assert!(
+        release("table = \"nowhere\"")
+            .unwrap_err()
+            .contains("no such table")
+    );
 }
 
 #[test]
 fn what_does_not_fit_is_refused_with_what_would() {
-    let ages: Vec<String> = (0..5).map(|place| format!("a{place} = {{ column = \"age\" }}")).collect();
+    let ages: Vec<String> = (0..5)
+        .map(|place| format!("a{place} = {{ column = \"age\" }}"))
+        .collect();
     let attributes = format!("attributes = {{ {} }}", ages.join(", "));
     let error = people(&format!("up_to = 5\n{attributes}")).unwrap_err();
     assert!(

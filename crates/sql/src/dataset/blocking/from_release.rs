@@ -33,7 +33,10 @@ impl FromRelease {
     /// In words, for whoever asks.
     pub fn words(&self) -> String {
         let fresh = self.fresh_half_width.map_or(String::new(), |fresh| {
-            format!(", and a fresh answer to this question ± {}", significant(fresh, 3))
+            format!(
+                ", and a fresh answer to this question ± {}",
+                significant(fresh, 3)
+            )
         });
         format!(
             "the release `{}` (charge {}) tells this for nothing, with ± {} at most{fresh}",
@@ -86,7 +89,12 @@ impl Dataset {
         }))
     }
 
-    fn told(&self, ask: &QueryRequest, question: &Question, store: &mut Store) -> Result<Option<Told>, Error> {
+    fn told(
+        &self,
+        ask: &QueryRequest,
+        question: &Question,
+        store: &mut Store,
+    ) -> Result<Option<Told>, Error> {
         // What does more with counts than show them needs to know how their errors go together.
         if ask.fresh || question.is_public() || !post::only_arranges(&question.split.post) {
             return Ok(None);
@@ -105,7 +113,9 @@ impl Dataset {
             let Some((saved, _)) = saved_tables(&declared.digest(self.catalog()), store)? else {
                 continue;
             };
-            let parts = factors.iter().map(|groups| asked::estimates(groups, &saved.measurements));
+            let parts = factors
+                .iter()
+                .map(|groups| asked::estimates(groups, &saved.measurements));
             if let Some(parts) = parts.collect() {
                 return Ok(Some(Told { saved, parts }));
             }
@@ -114,7 +124,11 @@ impl Dataset {
     }
 
     fn comparison(&self, question: &Question, told: &Told) -> Result<FromRelease, Error> {
-        let widths = told.parts.iter().flatten().filter_map(|estimate| estimate.interval);
+        let widths = told
+            .parts
+            .iter()
+            .flatten()
+            .filter_map(|estimate| estimate.interval);
         let fresh = explain(question, self.catalog(), 1000)?;
         let fresh = fresh.parts.iter().flat_map(|part| &part.outputs);
         Ok(FromRelease {
@@ -128,7 +142,10 @@ impl Dataset {
     fn answer_from(&self, question: &Question, told: Told) -> Result<Answer, Error> {
         let catalog = self.catalog();
         let mut notes = question.notes(catalog);
-        notes.push(format!("{}; --fresh asks the data", self.comparison(question, &told)?.words()));
+        notes.push(format!(
+            "{}; --fresh asks the data",
+            self.comparison(question, &told)?.words()
+        ));
         let mut tables = Vec::new();
         let asked = question.split.aggregations.iter().take(question.visible);
         for (aggregation, estimates) in asked.zip(&told.parts) {

@@ -8,8 +8,8 @@ mod planned;
 mod query_plan;
 
 use self::answering::Origin;
-pub use self::from_release::FromRelease;
 use self::flights::Flights;
+pub use self::from_release::FromRelease;
 use crate::Error;
 use crate::catalog::{Catalog, EngineKind, LedgerPlace};
 use crate::dataset::description::{describe, tables_as_json};

@@ -101,7 +101,8 @@ impl Dataset {
         releases.get(name).ok_or_else(|| {
             let names: Vec<&str> = releases.keys().map(String::as_str).collect();
             let hint = match names.as_slice() {
-                [] => "declare one in the catalog, as [releases.census]; docs/tables.md has an example".to_owned(),
+                [] => "declare one in the catalog, as [releases.census]; docs/tables.md has an example"
+                    .to_owned(),
                 names => format!("the catalog plans {}", names.join(", ")),
             };
             Error::refused(format!("the catalog plans no release `{name}`"), hint)
@@ -177,7 +178,11 @@ impl Dataset {
         let (engines, catalog) = (self.engines(), self.catalog());
         // Whatever can be refused is refused before the charge.
         let session = engines.public()?;
-        let sides = Publics::of(std::slice::from_ref(&plan.declared.tabulation.aggregation), &session, catalog);
+        let sides = Publics::of(
+            std::slice::from_ref(&plan.declared.tabulation.aggregation),
+            &session,
+            catalog,
+        );
         let publics = self.runtime.block_on(sides)?;
         let asked = tabulated::plans(&plan.declared.tabulation, &secret()?)?;
         let preparing = exact::prepare(asked, &publics, engines, catalog);

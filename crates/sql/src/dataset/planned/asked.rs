@@ -147,7 +147,10 @@ fn taken(condition: &Expr, attributes: &[Attribute]) -> Option<(usize, Vec<f64>)
         let holds = truth(condition, cell)?;
         Some(if holds == Truth::True { 1.0 } else { 0.0 })
     };
-    let named = attributes.iter().enumerate().filter(|(_, one)| one.column == column.name);
+    let named = attributes
+        .iter()
+        .enumerate()
+        .filter(|(_, one)| one.column == column.name);
     let mut decided = named.filter_map(|(place, attribute)| {
         let factors: Option<Vec<f64>> = contents(attribute).iter().map(factor).collect();
         Some((place, factors?))
@@ -159,14 +162,24 @@ fn taken(condition: &Expr, attributes: &[Attribute]) -> Option<(usize, Vec<f64>)
 enum Content {
     Value(Value),
     /// A number not below `low` and not above `high`, or below it if it is `open`; there is one for each number between.
-    Between { low: f64, high: f64, open: bool },
+    Between {
+        low: f64,
+        high: f64,
+        open: bool,
+    },
 }
 
 /// What is in each cell of an attribute.
 fn contents(attribute: &Attribute) -> Vec<Content> {
     let cells = &attribute.cells;
     let mut contents: Vec<Content> = match cells.edges() {
-        None => cells.listed().unwrap_or_default().iter().cloned().map(Content::Value).collect(),
+        None => cells
+            .listed()
+            .unwrap_or_default()
+            .iter()
+            .cloned()
+            .map(Content::Value)
+            .collect(),
         Some((edges, closed, beyond)) => between(edges, closed, beyond),
     };
     if cells.null().is_some() {
@@ -195,13 +208,21 @@ fn between(edges: &[Value], closed: bool, beyond: bool) -> Vec<Content> {
             let ((low, _), (high, whole)) = (pair[0], pair[1]);
             // The largest whole number below an edge is known.
             match (closed && place == last, whole) {
-                (true, _) => Content::Between { low, high, open: false },
+                (true, _) => Content::Between {
+                    low,
+                    high,
+                    open: false,
+                },
                 (false, true) => Content::Between {
                     low,
                     high: high - 1.0,
                     open: false,
                 },
-                (false, false) => Content::Between { low, high, open: true },
+                (false, false) => Content::Between {
+                    low,
+                    high,
+                    open: true,
+                },
             }
         })
         .collect()
@@ -344,10 +365,9 @@ fn ordered(value: &Value, constant: &ScalarValue) -> Option<std::cmp::Ordering> 
     const WHOLE: u64 = 1 << 53;
     match (value, constant) {
         (Value::Bool(value), ScalarValue::Boolean(Some(constant))) => Some(value.cmp(constant)),
-        (
-            Value::Text(value),
-            ScalarValue::Utf8(Some(constant)) | ScalarValue::Utf8View(Some(constant)),
-        ) => Some(value.as_str().cmp(&*bound::canonical_text(constant))),
+        (Value::Text(value), ScalarValue::Utf8(Some(constant)) | ScalarValue::Utf8View(Some(constant))) => {
+            Some(value.as_str().cmp(&*bound::canonical_text(constant)))
+        }
         (Value::Int(value), ScalarValue::Int64(Some(constant))) => Some(value.cmp(constant)),
         (Value::Int(value), constant) if value.unsigned_abs() <= WHOLE => {
             (*value as f64).partial_cmp(&as_number(constant)?)

@@ -239,7 +239,11 @@ impl ReleaseExplanation {
         let rest: f64 = self.shares.iter().skip(most).map(|one| one.share).sum();
         if self.shares.len() > most {
             let more = self.shares.len() - most;
-            let _ = writeln!(text, "  {:>7}  {more} others: --all lists them", report::percent(rest));
+            let _ = writeln!(
+                text,
+                "  {:>7}  {more} others: --all lists them",
+                report::percent(rest)
+            );
         }
         text
     }

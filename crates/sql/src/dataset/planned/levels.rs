@@ -34,7 +34,11 @@ pub(crate) fn levels_of(
 fn sql_of(hierarchy: &Hierarchy) -> String {
     let quoted = |name: &String| format!("\"{}\"", name.replace('"', "\"\""));
     let levels: Vec<String> = hierarchy.levels.iter().map(quoted).collect();
-    format!("SELECT DISTINCT {} FROM {}", levels.join(", "), quoted(&hierarchy.table))
+    format!(
+        "SELECT DISTINCT {} FROM {}",
+        levels.join(", "),
+        quoted(&hierarchy.table)
+    )
 }
 
 fn text_of(value: &CellValue) -> String {
@@ -75,14 +79,22 @@ fn climbed(
                 Some([parent]) => parent,
                 Some([one, other, ..]) => {
                     return Err(Error::refused(
-                        format!("in the hierarchy of `{}`, {below} = {value} has two parents in {table}: {name} = {one} and {name} = {other}", attribute.name),
+                        format!(
+                            "in the hierarchy of `{}`, {below} = {value} has two parents in {table}: {name} = {one} and {name} = {other}",
+                            attribute.name
+                        ),
                         format!("let each {below} lie in one {name}, or drop the level; nothing was charged"),
                     ));
                 }
                 _ => {
                     return Err(Error::refused(
-                        format!("in the hierarchy of `{}`, {table} has no row with {below} = {value}", attribute.name),
-                        format!("add a row for each value that the catalog declares, or drop the value; nothing was charged"),
+                        format!(
+                            "in the hierarchy of `{}`, {table} has no row with {below} = {value}",
+                            attribute.name
+                        ),
+                        format!(
+                            "add a row for each value that the catalog declares, or drop the value; nothing was charged"
+                        ),
                     ));
                 }
             };
@@ -120,7 +132,12 @@ mod tests {
             .map(|path| path.split('/').map(str::to_owned).collect())
             .collect();
         let labels = attribute.cells.labels().into_iter().map(|label| label.text);
-        climbed(attribute, attribute.hierarchy.as_ref().unwrap(), &paths, labels.collect())
+        climbed(
+            attribute,
+            attribute.hierarchy.as_ref().unwrap(),
+            &paths,
+            labels.collect(),
+        )
     }
 
     #[test]

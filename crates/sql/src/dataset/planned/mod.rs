@@ -6,8 +6,8 @@ mod levels;
 mod released;
 mod wanted;
 
-pub use explanation::{ReleaseExplanation, TableForecast};
 pub(crate) use explanation::explain;
+pub use explanation::{ReleaseExplanation, TableForecast};
 pub(crate) use levels::levels_of;
 pub use released::ReleasedTables;
 pub(crate) use released::SavedTables;

@@ -27,7 +27,12 @@ pub(crate) struct SavedTables {
 }
 
 impl SavedTables {
-    pub(crate) fn new(plan: &ReleasePlan, measurements: Measurements, cost: Cost, unit: &PrivacyUnit) -> Self {
+    pub(crate) fn new(
+        plan: &ReleasePlan,
+        measurements: Measurements,
+        cost: Cost,
+        unit: &PrivacyUnit,
+    ) -> Self {
         Self {
             release: plan.declared.release.name.clone(),
             table: plan.declared.release.table.clone(),
@@ -97,7 +102,9 @@ impl ReleasedTables {
     /// The names of its tables, in the order of the catalog.
     pub fn names(&self) -> Vec<String> {
         let shapes = self.measurements.wanted().iter();
-        shapes.map(|shape| name_of(self.measurements.domain(), shape)).collect()
+        shapes
+            .map(|shape| name_of(self.measurements.domain(), shape))
+            .collect()
     }
 
     /// The table by these attributes, or levels of them, in any order: one of the release, or any that follows from it. No names: the total.
@@ -126,19 +133,30 @@ impl ReleasedTables {
         let domain = self.measurements.domain();
         let mut axes = Vec::new();
         for name in by {
-            let found = domain.attributes().iter().enumerate().find_map(|(place, attribute)| {
-                let mut levels = attribute.levels().iter();
-                let level = levels.position(|level| level.name().eq_ignore_ascii_case(name.trim()))?;
-                Some(tables::Axis::at(place, level))
-            });
+            let found = domain
+                .attributes()
+                .iter()
+                .enumerate()
+                .find_map(|(place, attribute)| {
+                    let mut levels = attribute.levels().iter();
+                    let level = levels.position(|level| level.name().eq_ignore_ascii_case(name.trim()))?;
+                    Some(tables::Axis::at(place, level))
+                });
             let known = || {
-                let names = domain.attributes().iter().flat_map(|attribute| attribute.levels());
+                let names = domain
+                    .attributes()
+                    .iter()
+                    .flat_map(|attribute| attribute.levels());
                 let names: Vec<&str> = names.map(tables::Level::name).collect();
                 names.join(", ")
             };
             axes.push(found.ok_or_else(|| {
                 Error::refused(
-                    format!("the release `{}` has no attribute `{}`", self.release, name.trim()),
+                    format!(
+                        "the release `{}` has no attribute `{}`",
+                        self.release,
+                        name.trim()
+                    ),
                     format!("its tables are by {}", known()),
                 )
             })?);
@@ -161,7 +179,8 @@ impl ReleasedTables {
             chosen: false,
             no_interval: None,
         };
-        let mut columns: Vec<AnswerColumn> = axes.iter().map(|axis| label(axis_name(domain, *axis))).collect();
+        let mut columns: Vec<AnswerColumn> =
+            axes.iter().map(|axis| label(axis_name(domain, *axis))).collect();
         columns.push(AnswerColumn {
             kind: CellKind::Float,
             noisy: true,
@@ -176,7 +195,10 @@ impl ReleasedTables {
             .collect();
         let rows = (0..table.values().len()).map(|place| {
             let cell = table.cell_at(place);
-            let named = labels.iter().zip(&cell).map(|(labels, code)| named(*labels, *code));
+            let named = labels
+                .iter()
+                .zip(&cell)
+                .map(|(labels, code)| named(*labels, *code));
             let estimate = table.estimate(place);
             let (low, high) = estimate.interval(CONFIDENCE);
             let count = Cell {
@@ -214,7 +236,7 @@ impl ReleasedTables {
             None => format!("charge {}", self.cost.charge),
         };
         format!(
-            "release {} of {}: {} for each {}, who counts with at most {} row{}; {receipt}",
+            "release {} of {}: {}; each {} counts with at most {} row{}; {receipt}",
             self.release,
             self.table,
             readable(&self.cost.guarantee),

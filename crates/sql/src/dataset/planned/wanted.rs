@@ -27,7 +27,11 @@ impl WantedTableError {
 
     fn is_met(&self, explanation: &ReleaseExplanation) -> Result<bool, Error> {
         let counts = |name: &String| self.tables.is_empty() || self.tables.contains(name);
-        let mut counted = explanation.tables.iter().filter(|table| counts(&table.name)).peekable();
+        let mut counted = explanation
+            .tables
+            .iter()
+            .filter(|table| counts(&table.name))
+            .peekable();
         if counted.peek().is_none() {
             return Err(Error::refused(
                 "the release has no such table",
@@ -51,7 +55,10 @@ impl WantedTableError {
         let found = smallest(is_enough)?;
         found.ok_or_else(|| {
             Error::refused(
-                format!("no ε brings the expected error of a cell down to {} rows", self.most()),
+                format!(
+                    "no ε brings the expected error of a cell down to {} rows",
+                    self.most()
+                ),
                 "accept a larger error, count cells of more rows with --cell-size, or plan fewer tables",
             )
         })
