@@ -96,7 +96,7 @@ impl Dataset {
         store: &mut Store,
     ) -> Result<Option<Told>, Error> {
         // What does more with counts than show them needs to know how their errors go together.
-        if ask.fresh || question.is_public() || !post::only_arranges(&question.split.post) {
+        if ask.fresh || !asked::may_be_told(question) || !post::only_arranges(&question.split.post) {
             return Ok(None);
         }
         let tables = question.tables(self.catalog());

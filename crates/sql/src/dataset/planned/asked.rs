@@ -39,6 +39,35 @@ pub(crate) fn factors(
         .collect()
 }
 
+/// Whether a release may tell this question: it counts rows by listed groups, and is about a table with one row a unit. Looks at the question alone.
+pub(crate) fn may_be_told(question: &Question) -> bool {
+    let mut asked = question
+        .split
+        .aggregations
+        .iter()
+        .take(question.visible)
+        .peekable();
+    asked.peek().is_some() && asked.all(|aggregation| counted_groups(aggregation).is_some())
+}
+
+/// The groups of an aggregation that does nothing but count rows; `None` if it does more.
+fn counted_groups(aggregation: &Aggregation) -> Option<&[Vec<Value>]> {
+    let Selection::Listed(groups) = &aggregation.groups.selection else {
+        return None;
+    };
+    let counts = |output: &Output| {
+        let Output::Plain { statistic } = output else {
+            return false;
+        };
+        let measure = aggregation.statistics.get(*statistic).map(|one| &one.measure);
+        matches!(measure, Some(Measure::Units | Measure::Rows { .. }))
+    };
+    // Where each unit has one row, rows are units, and nothing of any unit is cut.
+    let one_row = aggregation.rows.rows_per_unit == Some(1);
+    let few = groups.len() <= MOST_GROUPS;
+    (one_row && few && aggregation.outputs.iter().all(counts)).then_some(groups)
+}
+
 /// The sums, with their intervals; `None` if what was measured does not tell them.
 pub(crate) fn estimates(factors: &[Factors], measurements: &Measurements) -> Option<Vec<Estimate>> {
     let summed = factors.iter().map(|factors| {
@@ -58,24 +87,7 @@ fn of_aggregation(
     release: &DeclaredRelease,
     catalog: &Catalog,
 ) -> Option<Vec<Factors>> {
-    let Selection::Listed(groups) = &aggregation.groups.selection else {
-        return None;
-    };
-    let counts = |place: usize| {
-        let measure = &aggregation.statistics.get(place)?.measure;
-        matches!(measure, Measure::Units | Measure::Rows { .. }).then_some(())
-    };
-    for output in &aggregation.outputs {
-        let Output::Plain { statistic } = output else {
-            return None;
-        };
-        counts(*statistic)?;
-    }
-    // Where each unit has one row, rows are units, and nothing of any unit is cut.
-    let one_row = aggregation.rows.rows_per_unit == Some(1);
-    if !one_row || groups.len() > MOST_GROUPS {
-        return None;
-    }
+    let groups = counted_groups(aggregation)?;
     let mut conditions = Vec::new();
     of_table(rows, release, catalog, &mut conditions)?;
     let attributes = &release.release.attributes;
