@@ -132,7 +132,10 @@ fn what_fits(release: &PlannedRelease) -> String {
     let places: Vec<usize> = (0..release.attributes.len()).collect();
     let mut all = 0u64;
     let mut ways = None;
-    for way in 1..=places.len().min(4) {
+    for way in 1..=places.len() {
+        if binomial(places.len(), way) > MOST_MARGINALS {
+            break;
+        }
         let sets = subsets(&places, way);
         let cells = sets
             .iter()

@@ -398,3 +398,87 @@ fn as_number(constant: &ScalarValue) -> Option<f64> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use datafusion::logical_expr::{col, lit};
+    use std::path::Path;
+
+    /// The attributes of a release: whole numbers in bins, floats in bins with more beyond, text, and truth values with NULL.
+    fn attributes() -> Vec<Attribute> {
+        let text = "name = \"x\"\n[unit]\nwhose = \"person\"\n[budget]\nepsilon = 1\n\
+            [tables.t]\nsource = \"t.csv\"\neach_row = true\n[tables.t.columns]\n\
+            age = { kind = \"int\", bounds = [0, 99], nullable = false }\nx = { kind = \"float\", bounds = [0, 2], nullable = false }\n\
+            sex = { kind = \"text\", values = [\"f\", \"m\", \"o\"], nullable = false }\nsmoker = { kind = \"bool\" }\n\
+            [releases.r]\ntable = \"t\"\nepsilon = 1\nup_to = 1\n[releases.r.attributes]\n\
+            age = { bins = [0, 18, 65, 99] }\nx = { bins = [0, 1, 2], beyond = true }\nsex = {}\nsmoker = {}\n";
+        Catalog::parse(text, Path::new("/"))
+            .unwrap()
+            .releases
+            .remove("r")
+            .unwrap()
+            .attributes
+    }
+
+    #[test]
+    fn a_condition_takes_whole_cells_or_is_not_told() {
+        let attributes = attributes();
+        let taken = |condition: Expr| {
+            let (place, factors) = taken(&condition, &attributes)?;
+            let cells: String = factors
+                .iter()
+                .map(|factor| if *factor == 1.0 { '1' } else { '0' })
+                .collect();
+            Some((attributes[place].name.clone(), cells))
+        };
+        let told = |condition: Expr, attribute: &str, cells: &str| {
+            assert_eq!(
+                taken(condition.clone()),
+                Some((attribute.to_owned(), cells.to_owned())),
+                "{condition}"
+            );
+        };
+        let (age, x, sex, smoker) = (|| col("age"), || col("x"), || col("sex"), || col("smoker"));
+        // 0 to 17, 18 to 64 and 65 to 99, with both ends.
+        told(age().lt(lit(18i64)), "age", "100");
+        told(age().lt_eq(lit(17i64)), "age", "100");
+        told(age().gt(lit(17.5)), "age", "011");
+        told(age().gt_eq(lit(65i64)), "age", "001");
+        told(age().between(lit(18i64), lit(64i64)), "age", "010");
+        told(age().gt_eq(lit(18i64)).and(age().lt(lit(65i64))), "age", "010");
+        told(age().lt(lit(18i64)).or(age().gt_eq(lit(65i64))), "age", "101");
+        told(Expr::Not(Box::new(age().gt_eq(lit(65i64)))), "age", "110");
+        told(age().eq(lit(200i64)), "age", "000");
+        told(age().is_not_null(), "age", "111");
+        for differs in [
+            age().lt(lit(20i64)),
+            age().eq(lit(18i64)),
+            age().gt(lit(18i64)),
+            age().in_list(vec![lit(3i64)], false),
+            (age() + lit(1i64)).lt(lit(18i64)),
+            age().lt(col("x")),
+        ] {
+            assert_eq!(taken(differs.clone()), None, "{differs}");
+        }
+        // Below 0, 0 to below 1, 1 to below 2, 2 and more.
+        told(x().lt(lit(1.0)), "x", "1100");
+        told(x().gt_eq(lit(2i64)), "x", "0001");
+        told(lit(1.0).gt(x()), "x", "1100");
+        assert_eq!(
+            taken(x().lt_eq(lit(1.0))),
+            None,
+            "some of a cell are 1, and some are not"
+        );
+        told(sex().eq(lit("f")), "sex", "100");
+        told(sex().not_eq(lit("f")), "sex", "011");
+        told(sex().in_list(vec![lit("m"), lit("nobody")], false), "sex", "010");
+        told(sex().in_list(vec![lit("m")], true), "sex", "101");
+        // False, true and NULL: what is NULL is taken by neither.
+        told(smoker(), "smoker", "010");
+        told(Expr::Not(Box::new(smoker())), "smoker", "100");
+        told(smoker().is_null(), "smoker", "001");
+        told(smoker().not_eq(lit(true)), "smoker", "100");
+        told(smoker().in_list(vec![lit(true)], true), "smoker", "100");
+    }
+}
