@@ -310,9 +310,8 @@ fn make(
     quiet: bool,
 ) -> Result<ReleasedTables, CliError> {
     let progress = Progress::waiting("planning", quiet);
-    let mut watch = query::watching(&progress, watched);
-    let released = dataset.release_tables(request, &mut watch).map_err(unanswered);
-    drop(watch);
+    let released = dataset.release_tables(request, &mut query::watching(&progress, watched));
+    let released = released.map_err(unanswered);
     query::reached_nothing(watched);
     released
 }

@@ -4,6 +4,7 @@
 //! costs and how far off it will be is known before a row is read.
 
 mod attribute;
+mod cells;
 mod read;
 
 pub use attribute::{Attribute, Cells, Hierarchy, Label};
