@@ -182,7 +182,7 @@ fn directories() -> [tempfile::TempDir; 2] {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 5, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn one_unit_more_adds_at_most_its_rows(people in prop::collection::vec(person(), 1..6)) {
         let directories = directories();

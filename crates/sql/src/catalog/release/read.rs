@@ -126,7 +126,8 @@ fn fits(release: &PlannedRelease, node: &Node<'_>) -> Result<(), Error> {
 /// What would fit, for a hint: all tables of how many attributes.
 fn what_fits(release: &PlannedRelease) -> String {
     let places: Vec<usize> = (0..release.attributes.len()).collect();
-    let mut all = 0u64;
+    // The total is a cell.
+    let mut all = 1u64;
     let mut ways = None;
     for way in 1..=places.len() {
         if binomial(places.len(), way) > MOST_MARGINALS {
