@@ -206,6 +206,9 @@ pub(crate) struct AskArguments {
     /// Spend nothing on an estimate of what the limits cut, which otherwise takes a twentieth of ε where something can be cut
     #[arg(long)]
     no_cut_estimate: bool,
+    /// Ask the data even if a planned release that was made (`deniable tables`) tells the answer for nothing
+    #[arg(long)]
+    fresh: bool,
 }
 
 impl AskArguments {
@@ -236,6 +239,7 @@ impl AskArguments {
             epsilon,
             delta,
             cut_estimate: !self.no_cut_estimate,
+            fresh: self.fresh,
             ..QueryRequest::new(sql, analyst)
         })
     }

@@ -25,6 +25,7 @@ mod reproduce;
 mod serve;
 mod shell;
 mod survey;
+mod tables;
 mod terminal;
 mod train;
 mod user;
@@ -49,6 +50,7 @@ Examples:
   deniable shell                        questions at a prompt: each shows its price before it spends
   deniable explain --error 2% \"SELECT COUNT(*) FROM visits\"
                                         what would it cost? spends nothing
+  deniable tables explain               many tables at once: the error of each, before anything is spent
   deniable sql                          the SQL that is understood, with an example of everything
   deniable budget                       who spent what, and what is left
   deniable card --output card.html      the privacy card: whose privacy, what was spent, what nobody checked
@@ -99,6 +101,7 @@ enum Command {
     Sql,
     /// Collect randomized answers that anyone can deny, and estimate how common each answer is
     Survey(survey::SurveyArguments),
+    Tables(tables::Arguments),
     Train(train::Arguments),
     User(user::Arguments),
     Worker(worker::Arguments),
@@ -158,6 +161,7 @@ fn run(command: Command) -> Result<(), terminal::CliError> {
         Command::Shell(arguments) => shell::run(&arguments),
         Command::Sql => terminal::print(&sql::reference()),
         Command::Survey(arguments) => survey::run(&arguments),
+        Command::Tables(arguments) => tables::run(&arguments),
         Command::Train(arguments) => train::run(&arguments),
         Command::User(arguments) => user::run(&arguments),
         Command::Worker(arguments) => worker::run(&arguments),

@@ -5,7 +5,7 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use crate::figure::Figure;
+use crate::figure::{Figure, HeatMap};
 use crate::markup::legal;
 
 /// A page of claims and what became of them.
@@ -13,6 +13,7 @@ use crate::markup::legal;
 pub struct Page {
     title: String,
     introduction: String,
+    heat_maps: Vec<HeatMap>,
     figures: Vec<Figure>,
     rows: Vec<Row>,
 }
@@ -73,9 +74,15 @@ impl Page {
         Self {
             title: title.into(),
             introduction: introduction.into(),
+            heat_maps: Vec::new(),
             figures: Vec::new(),
             rows: Vec::new(),
         }
+    }
+
+    /// Adds a grid after the introduction, before the figures.
+    pub fn heat_map(&mut self, map: HeatMap) {
+        self.heat_maps.push(map);
     }
 
     /// Adds a figure after the introduction.
@@ -106,6 +113,9 @@ impl Page {
                     main {
                         h1 { (legal(&self.title)) }
                         (paragraphs(&self.introduction))
+                        @for map in &self.heat_maps {
+                            div class="wide" { (PreEscaped(map.to_svg())) }
+                        }
                         @for figure in &self.figures {
                             (drawn(figure))
                         }
@@ -401,7 +411,7 @@ figure { margin: .4rem -1rem .8rem; }
 #[cfg(test)]
 mod tests {
     use super::{Page, Row};
-    use crate::figure::Figure;
+    use crate::figure::{Figure, HeatMap};
 
     fn report() -> Page {
         let mut report = Page::new("Claims", "First.\n\nSecond.");

@@ -33,6 +33,8 @@ pub(crate) enum Mutant {
     LostGroups,
     /// Identifiers are read as other columns are, so that several become one or one becomes several.
     LossyIdentifiers,
+    /// Of a planned release the rows of a unit are limited in each group of cells, and not in all of them together.
+    RowsOfEachGroup,
     /// Directories that name no value are left out of every query with a condition on what directories name.
     NullDirectories,
 }

@@ -85,6 +85,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
         true => Some(dataset.verification(&ask).map_err(unanswered)?),
         false => None,
     };
+    // A ledger that cannot be read tells nothing for free.
+    let told = dataset.told_by_release(&ask).ok().flatten();
     if arguments.json {
         let mut reported = json!(explanation);
         if let Some(reported) = reported.as_object_mut() {
@@ -93,6 +95,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
             if let Some(verification) = &verification {
                 reported.insert("verified".to_owned(), json!(verification.plans));
             }
+            reported.insert("told_by_release".to_owned(), json!(told));
         }
         if let (Some(found), Some(reported)) = (&found, reported.as_object_mut()) {
             reported.insert("wanted_error".to_owned(), json!(found.wanted.to_string()));
@@ -106,6 +109,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     }
     if let Some(found) = &found {
         text += &format!("\n{}", report::found(found, &explanation, arguments.group_size));
+    }
+    if let Some(told) = &told {
+        text += &format!("free: {}; --fresh asks the data\n", told.words());
     }
     match &left {
         Ok(forecast) => text += &forecast.to_text(),

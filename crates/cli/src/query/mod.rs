@@ -142,7 +142,15 @@ pub(crate) fn answered(
     quiet: bool,
 ) -> Result<Answered, CliError> {
     let progress = terminal::Progress::waiting("understanding the question", quiet);
-    let mut watch = |stage| match stage {
+    let mut watch = watching(&progress, watched);
+    let answered = dataset.query_watched(ask, &mut watch).map_err(unanswered);
+    reached_nothing(watched);
+    answered
+}
+
+/// Shows on the way how far a question has come, and tells `watched`.
+pub(crate) fn watching<'a>(progress: &'a terminal::Progress, watched: &'a Watched) -> impl FnMut(Stage) + 'a {
+    move |stage| match stage {
         Stage::Understood | Stage::Begun => progress.label("charging"),
         Stage::Charged => {
             watched.reached(Reached::Charged);
@@ -154,10 +162,12 @@ pub(crate) fn answered(
         }
         Stage::Drawn => progress.label("saving the answer"),
         Stage::Computing => progress.label("computing the rest of the query"),
-    };
-    let answered = dataset.query_watched(ask, &mut watch).map_err(unanswered);
+    }
+}
+
+/// Tells that Ctrl-C is of no consequence again.
+pub(crate) fn reached_nothing(watched: &Watched) {
     watched.reached(Reached::Nothing);
-    answered
 }
 
 /// An answer as people read it.

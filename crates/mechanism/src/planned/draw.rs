@@ -48,7 +48,13 @@ pub(super) fn all(plan: &PlannedTables, cells: &Cells, key: [u8; 32]) -> Vec<Vec
     let one = |place: usize| {
         let set = &plan.sets[place];
         let mut entropy = Keyed::new(key, place as u64);
-        measure(plan, set, (cells.columns(), &counts), &plan.noises.0[&key_of(set)], &mut entropy)
+        measure(
+            plan,
+            set,
+            (cells.columns(), &counts),
+            &plan.noises.0[&key_of(set)],
+            &mut entropy,
+        )
     };
     if plan.numbers.saturating_add(counts.len() * plan.sets.len()) < SMALL {
         return (0..plan.sets.len()).map(one).collect();

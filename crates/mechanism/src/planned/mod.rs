@@ -173,7 +173,12 @@ impl PlannedTables {
             on: NoiseSupport::Discrete,
         };
         let sensitivity = sensitivity_of_rows(rows, neighbors)?;
-        let terms = Terms::new(sensitivity, event, Promise::Pure(epsilon), Accuracy::DependsOnData);
+        let terms = Terms::new(
+            sensitivity,
+            event,
+            Promise::Pure(epsilon),
+            Accuracy::DependsOnData,
+        );
         Self::with(terms, attributes, sets, rows, neighbors, Kind::Laplace)
     }
 

@@ -12,6 +12,7 @@
 mod axis;
 mod bar;
 mod draw;
+mod heat_map;
 mod histogram;
 mod label;
 mod legend;
@@ -21,6 +22,7 @@ mod text;
 
 pub use axis::Scale;
 pub use bar::{Whisker, bar};
+pub use heat_map::HeatMap;
 pub use histogram::histogram;
 pub use style::style_sheet as figure_style;
 

@@ -1,6 +1,7 @@
 //! Catalogs are read from TOML files.
 
 use super::document::{Document, Node, Section};
+use super::release::{Known, releases};
 use super::table::{Surroundings, connection, is_postgres, limits, table};
 use super::{Budgets, Catalog, DataVersion, Engine, LedgerPlace, check};
 use crate::Error;
@@ -89,11 +90,17 @@ pub(super) fn parse(text: &str, surroundings: &Surroundings<'_>) -> Result<Catal
     if tables.is_empty() {
         return Err(node.wrong("no tables", "declare at least one, as [tables.people]"));
     }
+    let planned = root.section("releases")?;
     root.finish()?;
     check::units(&tables)?;
     check::identifiers(&mut tables);
     check::partitions(&tables)?;
     check::others(&tables)?;
+    let known = Known {
+        tables: &tables,
+        budget: &budget,
+    };
+    let releases = releases(planned, &known)?;
     Ok(Catalog {
         name,
         unit,
@@ -101,6 +108,7 @@ pub(super) fn parse(text: &str, surroundings: &Surroundings<'_>) -> Result<Catal
             .into_iter()
             .map(|(name, declared)| (name, declared.table))
             .collect(),
+        releases,
         limits,
         budget,
         engine,
@@ -134,14 +142,14 @@ fn unit(mut section: Section<'_>) -> Result<PrivacyUnit, Error> {
     Ok(PrivacyUnit::new(whose, neighbors))
 }
 
-fn epsilon(node: &Node<'_>) -> Result<Epsilon, Error> {
+pub(super) fn epsilon(node: &Node<'_>) -> Result<Epsilon, Error> {
     Epsilon::parse(node.decimal()?)
         .ok()
         .filter(|epsilon| *epsilon > Epsilon::ZERO)
         .ok_or_else(|| node.wrong("expected a number above 0", "write it as 1, 0.5 or \"0.1\""))
 }
 
-fn delta(node: &Node<'_>) -> Result<Delta, Error> {
+pub(super) fn delta(node: &Node<'_>) -> Result<Delta, Error> {
     Delta::parse(node.decimal()?).map_err(|_| {
         node.wrong(
             "expected a number of at least 0 and below 1",

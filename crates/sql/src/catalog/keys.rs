@@ -136,6 +136,31 @@ const SECTIONS: &[SectionKind] = &[
         title: "A column",
         about: "What is known of a column before anybody looks at data. Declare what you know, not what you see in the data: `deniable check` tells you, and nobody else, where the two differ.",
     },
+    SectionKind {
+        section: "releases",
+        title: "`[releases]`",
+        about: "Planned releases: many tables of counts that are measured together, with the least noise, from one charge ([docs/tables.md](tables.md)). `deniable tables` plans, explains, makes and shows them.",
+    },
+    SectionKind {
+        section: "releases.*",
+        title: "`[releases.NAME]`",
+        about: "One planned release. Which tables are wanted is said by at least one of `up_to` and `marginals`; what it may cost by one of `epsilon` and `rho`.",
+    },
+    SectionKind {
+        section: "releases.*.attributes",
+        title: "`[releases.NAME.attributes]`",
+        about: "What the tables are by. All cells of an attribute are declared, here or by the column, so which cells there are tells nothing about data. A row with a value that is in no cell counts nowhere.",
+    },
+    SectionKind {
+        section: "releases.*.attributes.*",
+        title: "An attribute",
+        about: "Where nothing is said, a cell is a value of the column: those of its `values`, whole numbers between its `bounds`, or true and false. Where the column may be NULL, NULL is a cell of its own, the last one.",
+    },
+    SectionKind {
+        section: "releases.*.weights",
+        title: "`[releases.NAME.weights]`",
+        about: "How much the errors of some tables count beside those of the others, which count 1.",
+    },
 ];
 
 /// A row of the table.
@@ -166,6 +191,7 @@ pub(super) const KEYS: &[Key] = &[
     key("", "engine", "section", "this program", "Who computes exact numbers from private rows.", r#"engine = { kind = "postgres" }"#),
     key("", "limits", "section", "no limits", "Contribution bounds: how much one unit may contribute to an answer.", "limits = { groups = 4 }"),
     key("", "tables", "section", "", "The tables, at least one.", "[tables.people]"),
+    key("", "releases", "section", "none", "Releases of many tables that are planned, each as `[releases.NAME]`.", "releases = {}"),
 
     key("unit", "whose", "text", "", "Who a unit is: a person, a patient, a household.", r#"whose = "patient""#),
     key("unit", "neighbors", r#""add_remove" or "change_one""#, r#""add_remove""#, "How neighbouring datasets differ: by one unit added or removed, or by what is said of one unit (then the number of units is public).", r#"neighbors = "change_one""#),
@@ -212,6 +238,33 @@ pub(super) const KEYS: &[Key] = &[
     key("limits.by.*.sums", "*", "[lowest, highest]", "what follows from the rows that count and the `bounds` of the column", "The range to which one unit's sum of this column in one group is clamped; it includes 0.", "cost = [0, 900]"),
 
     key("tables", "*", "section", "", "A table, by the name that queries use, in any case.", "[tables.visits]"),
+
+    key("releases", "*", "section", "none", "A release, by its name.", "[releases.census]"),
+
+    key("releases.*", "table", "name of a table", "", "The private table of which rows are counted.", r#"table = "people""#),
+    key("releases.*", "where", "condition in SQL", "all rows", "Only rows that fulfil this condition count. It is what could stand behind WHERE in a query of this table alone.", r#"where = "age >= 18""#),
+    key("releases.*", "attributes", "section", "", "What the tables are by.", "attributes = { sex = {} }"),
+    key("releases.*", "up_to", "whole number of at least 1", "no such tables", "All tables by up to so many attributes are wanted, the total among them.", "up_to = 3"),
+    key("releases.*", "marginals", "list of lists of attributes", "[]", "Tables that are wanted; `[]` is the total.", r#"marginals = [["region", "sex"], ["age"]]"#),
+    key("releases.*", "cross", "name of an attribute", "none", "Each wanted table is also wanted by this attribute.", r#"cross = "region""#),
+    key("releases.*", "weights", "section", "each counts 1", "How much the errors of some tables count.", r#"weights = { "region, sex" = 4 }"#),
+    key("releases.*", "objective", r#""sum" or "worst""#, r#""sum""#, "What is made small: the sum of the variances of all cells, or the largest of them.", r#"objective = "worst""#),
+    key("releases.*", "epsilon", "number above 0", "`rho` must be there", "The ε of the whole release.", "epsilon = 1"),
+    key("releases.*", "delta", "number above 0 and below 1", "that of `[budget.query]`", "The δ of the whole release.", "delta = 1e-9"),
+    key("releases.*", "rho", "number above 0", "`epsilon` must be there", "The ρ of the whole release, in zero-concentrated differential privacy. It is reported as an ε for `delta`.", "rho = 0.1"),
+    key("releases.*", "rows", "whole number of at least 1", "`rows_per_unit` of the table, else `rows` of its limits", "How many rows of one unit count in all cells together; which ones is drawn at random. Noise grows in proportion to it.", "rows = 10"),
+
+    key("releases.*.attributes", "*", "section", "none", "An attribute, by its name in the tables.", "age = { width = 10 }"),
+
+    key("releases.*.attributes.*", "column", "name of a column", "that of the attribute", "The column that it is read from.", r#"column = "day""#),
+    key("releases.*.attributes.*", "bins", "list of ascending numbers", "a cell for each value", "The edges of bins. A bin has its lower edge and not its upper one; the last has both, unless `beyond` is said.", "bins = [0, 18, 65, 120]"),
+    key("releases.*.attributes.*", "width", "number above 0", "a cell for each value", "Bins of this width between the `bounds` of the column; the last one may be narrower.", "width = 10"),
+    key("releases.*.attributes.*", "beyond", "true or false", "false", "Whether numbers below the first edge have a bin, and those from the last edge on. Else they are in no cell.", "beyond = true"),
+    key("releases.*.attributes.*", "period", r#""day", "week", "month", "quarter" or "year""#, "a cell for each value", "For days and moments with `bounds`: a cell for each such period with a day between them.", r#"period = "month""#),
+    key("releases.*.attributes.*", "hierarchy", "name of a public table", "none", "The table that tells to which larger parts a value belongs.", r#"hierarchy = "regions""#),
+    key("releases.*.attributes.*", "levels", "list of its columns", "must be there with `hierarchy`, and nowhere else", "The levels of the hierarchy, from the coarsest to the finest, which has the values of the attribute.", r#"levels = ["country", "region"]"#),
+
+    key("releases.*.weights", "*", "number above 0", "1", "The weight of a table, by the names of its attributes with commas between, or `total`.", r#""region, sex" = 4"#),
 
     key("tables.*", "source", "path, `s3://…`, `gs://…`, `az://…` or `postgres://…`", "", "Where the rows are: a CSV or Parquet file, a directory of such files, Parquet files in an object store, or a database. The credentials of an object store come from the environment (docs/scale.md). `${NAME}` in a connection string is the environment variable of that name. `memory` stands for rows that a program gives (`Catalog::provide_batches`).", r#"source = "visits.csv""#),
     key("tables.*", "format", r#""csv" or "parquet""#, "by the ending of `source`", "The format of files whose names do not tell.", r#"format = "csv""#),

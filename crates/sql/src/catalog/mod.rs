@@ -12,6 +12,7 @@ mod engine;
 mod file;
 mod keys;
 mod naming;
+mod release;
 mod table;
 mod table_name;
 #[cfg(test)]
@@ -27,6 +28,7 @@ pub use csv::{CsvFormat, Header};
 pub use engine::{Engine, EngineKind, Workers};
 pub use keys::reference;
 pub(crate) use naming::{NamesPersons, holds_persons, names_persons, names_something};
+pub use release::{Attribute, Cells, Hierarchy, Label, Marginal, Objective, PlannedRelease, ReleasePrice};
 pub(crate) use table::is_postgres;
 pub(crate) use table_name::{quoted, quoted_name};
 pub use tree::{ObjectAddress, ParquetTree, Root};
@@ -52,6 +54,8 @@ pub struct Catalog {
     pub unit: PrivacyUnit,
     /// Its tables, by name in lower case.
     pub tables: BTreeMap<String, Table>,
+    /// Releases of many tables that are planned, by name.
+    pub releases: BTreeMap<String, PlannedRelease>,
     /// Limits that hold where a table or a query states none.
     pub limits: Limits,
     /// What may be spent.

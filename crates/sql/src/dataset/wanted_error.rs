@@ -125,14 +125,32 @@ fn cheapest(
             "accept a larger error, ask about larger groups, or ask for fewer numbers at once",
         ));
     }
+    bisected(|epsilon| match explain(epsilon) {
+        Ok(explanation) => is_enough(&explanation, wanted),
+        // An ε so small that there is no noise for it is not enough.
+        Err(_) => Ok(false),
+    })
+}
+
+/// The smallest ε of three digits that is enough, if any is. Whoever asks knows that a larger one than one that is enough is enough too.
+pub(super) fn smallest(
+    mut is_enough: impl FnMut(&Epsilon) -> Result<bool, Error>,
+) -> Result<Option<Epsilon>, Error> {
+    if !is_enough(&number(STEPS * DECADES - 1))? {
+        return Ok(None);
+    }
+    bisected(is_enough).map(Some)
+}
+
+/// The same where the largest one is enough.
+fn bisected(mut is_enough: impl FnMut(&Epsilon) -> Result<bool, Error>) -> Result<Epsilon, Error> {
     // Nothing up to `low` is enough, and `high` is; −1 stands for no ε at all.
-    let (mut low, mut high) = (-1, last as i64);
+    let (mut low, mut high) = (-1, (STEPS * DECADES - 1) as i64);
     while high - low > 1 {
         let middle = low + (high - low) / 2;
-        // An ε so small that there is no noise for it is not enough.
-        match explain(&number(middle as u64)) {
-            Ok(explanation) if is_enough(&explanation, wanted)? => high = middle,
-            _ => low = middle,
+        match is_enough(&number(middle as u64))? {
+            true => high = middle,
+            false => low = middle,
         }
     }
     Ok(number(high as u64))

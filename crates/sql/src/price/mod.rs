@@ -2,6 +2,7 @@
 
 pub(crate) mod bounds;
 pub(crate) mod cut;
+pub(crate) mod planned;
 pub(crate) mod question;
 
 use crate::Error;

@@ -37,6 +37,8 @@ pub struct QueryRequest {
     pub explicit_epsilon: bool,
     /// Limits of the account that asks, beside the budget and its share.
     pub caps: ledger::Caps,
+    /// Whether it is asked of the data even if a planned release that was made tells it for nothing.
+    pub fresh: bool,
     /// The request, where it is to be charged once however often it is sent.
     pub once: Option<ledger::Once>,
 }
@@ -52,6 +54,7 @@ impl QueryRequest {
             cut_estimate: true,
             purpose: None,
             explicit_epsilon: false,
+            fresh: false,
             caps: ledger::Caps::default(),
             once: None,
         }

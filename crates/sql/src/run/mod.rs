@@ -10,6 +10,7 @@ mod on_workers;
 pub(crate) mod publics;
 mod pushdown;
 pub(crate) mod scans;
+pub(crate) mod tabulated;
 pub(crate) mod workers;
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 use crate::Error;
 use crate::catalog::Catalog;
 use crate::run::scans::over_data;
+use crate::understand::aggregation::Aggregation;
 use crate::understand::frontier::{Split, column_name, reads_rows};
 use crate::understand::mistakes::unplannable;
 use crate::understand::relation::{ONE_ROW, PublicSide};
@@ -56,8 +57,17 @@ impl Publics {
         session: &SessionContext,
         catalog: &Catalog,
     ) -> Result<Self, Error> {
+        Self::of(&split.aggregations, session, catalog).await
+    }
+
+    /// Reads all that the rows of aggregations are joined to.
+    pub(crate) async fn of(
+        aggregations: &[Aggregation],
+        session: &SessionContext,
+        catalog: &Catalog,
+    ) -> Result<Self, Error> {
         let mut publics = Self::default();
-        for aggregation in &split.aggregations {
+        for aggregation in aggregations {
             let mut repetitions = 1u64;
             for side in &aggregation.rows.publics {
                 let rows = publics.add(side, session, catalog).await?;

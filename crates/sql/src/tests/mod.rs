@@ -9,4 +9,5 @@ mod passes;
 mod regressions;
 mod relations;
 mod same;
+mod tabulated;
 mod within;

@@ -15,5 +15,6 @@ pub(crate) mod relation;
 pub(crate) mod same;
 pub(crate) mod series;
 pub(crate) mod spelling;
+pub(crate) mod tabulation;
 pub(crate) mod today;
 pub(crate) mod unknown_values;

@@ -1,6 +1,7 @@
 mod files;
 mod keys;
 mod mistakes;
+mod releases;
 
 use super::Catalog;
 use super::file::parse;
@@ -72,6 +73,22 @@ keys = [["code"], ["year", "name"]]
 code = { kind = "text", values = ["a", "b"], nullable = false }
 year = { kind = "int" }
 name = { kind = "text" }
+[releases.census]
+table = "People"
+where = "age >= 18"
+up_to = 2
+cross = "sign"
+objective = "worst"
+epsilon = 1
+delta = 1e-8
+[releases.census.attributes]
+sign = { column = "zodiac", hierarchy = "codes", levels = ["name", "code"] }
+age = { bins = [0, 18, 65, 121] }
+income = { width = 50_000, beyond = true }
+member = {}
+[releases.census.weights]
+"Age, sign" = 4
+total = "0.5"
 "#;
 
 /// The smallest catalog there is.

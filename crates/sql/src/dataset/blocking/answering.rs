@@ -1,5 +1,6 @@
 //! How a question is answered: from what was released before, or charged, measured, drawn, saved and shown, in this order.
 
+use super::charging::{Made, Wanted};
 use super::{Answered, Dataset, Stage};
 use crate::Error;
 use crate::dataset::kept::Kept;
@@ -20,13 +21,6 @@ use datafusion::prelude::SessionContext;
 use ledger::Store;
 use mechanism::{Account, Refusal};
 use noise::{Entropy, OsEntropy};
-use std::time::Duration;
-
-/// How often, and how long apart, the answer of somebody else who finishes the same charge is looked for.
-const LOOKS: u32 = 40;
-const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
-/// How often a question is begun, where others who began it do not finish.
-const MOST_ATTEMPTS: u32 = 4;
 
 /// What paid for an answer.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -54,46 +48,32 @@ impl Dataset {
         // From here on nobody else in this program answers the same. Another program may: that is what the ledger looks after.
         let flight = self.shared.flights.begin(&digest);
         watch(Stage::Begun);
-        let mut attempts = 0;
-        let (before, (releases, mut saved)) = loop {
-            // Looked at before the saved answers are, so that none that is saved from now on is overlooked.
-            let before = store.head()?.number;
-            if let Some(earlier) = self.earlier(question, &digest, store)? {
+        // What this question was answered with is given again; what a release tells comes next, since neither costs anything.
+        if self.earlier(question, &digest, store)?.is_none()
+            && let Some(answered) = self.from_release(ask, question, store)?
+        {
+            return Ok(answered);
+        }
+        let wanted = Wanted {
+            digest: &digest,
+            analyst: &ask.analyst,
+            caps: &ask.caps,
+            once: ask.once.as_ref(),
+        };
+        let find = |store: &mut Store| self.earlier(question, &digest, store);
+        let make = |account: &mut Account<ledger::Session<'_>>| self.released(question, account, watch);
+        let (before, (releases, mut saved)) = match self.found_or_made(&wanted, store, find, make) {
+            Ok(Made::Now { made, before }) => (before, made),
+            Ok(Made::Found(earlier)) => {
                 // Whoever asks the same finds it too, and does not wait for what this query makes of it.
                 drop(flight);
                 let kept = self.shown_again(question, earlier, watch)?;
                 return self.reported(kept, Origin::Saved, ask, store);
             }
-            let outcome = {
-                let session = store
-                    .resumable_session(&ask.analyst, &digest, before)?
-                    .within(&ask.caps)
-                    .once(ask.once.as_ref());
-                self.released(question, &mut Account::open(session)?, watch)
-            };
-            match outcome {
-                Ok(released) => break (before, released),
-                Err(Error::Mechanism(mechanism::Error::Refused(Refusal::Budget(refusal)))) => {
-                    return Err(self.over_budget(ask, question, store, refusal));
-                }
-                // Somebody else finishes the same charge, draws for the same question, or has answered it meanwhile. Theirs is the answer, and here nothing was drawn.
-                Err(
-                    error @ (Error::Ledger(ledger::Error::NotAnswerable { .. })
-                    | Error::Mechanism(mechanism::Error::Refused(Refusal::Elsewhere(_)))),
-                ) => {
-                    if let Some(earlier) = self.answer_of_another(question, &digest, store) {
-                        drop(flight);
-                        let kept = self.shown_again(question, earlier, watch)?;
-                        return self.reported(kept, Origin::Saved, ask, store);
-                    }
-                    // Who drew has died, or cannot be read.
-                    attempts += 1;
-                    if attempts == MOST_ATTEMPTS {
-                        return Err(error);
-                    }
-                }
-                Err(error) => return Err(error),
+            Err(Error::Mechanism(mechanism::Error::Refused(Refusal::Budget(refusal)))) => {
+                return Err(self.over_budget(ask, question, store, refusal));
             }
+            Err(error) => return Err(error),
         };
         let number = saved.cost.charge;
         let origin = if number <= before {
@@ -134,18 +114,8 @@ impl Dataset {
         if let Some(once) = &ask.once {
             store.check_request(once)?;
         }
-        let session = self.engines().public()?;
-        let catalog = &self.shared.catalog;
-        let finishing = post::finish(&question.split.post, Vec::new(), &session, catalog);
-        let finished = self.runtime.block_on(finishing).map_err(|error| match error {
-            Error::Engine { .. } => Error::refused(
-                "this query over public tables does not work",
-                "does it divide by zero, or cast a text that is no number? nothing was charged",
-            ),
-            other => other,
-        })?;
         Ok(Answered {
-            answer: answer(finished, Vec::new(), question.notes(catalog), None, CONFIDENCE)?,
+            answer: self.public_answer_of(question)?,
             repeated: true,
             resumed: false,
             left: store.left(&ask.analyst)?,
@@ -255,18 +225,6 @@ impl Dataset {
             answer,
             release_sha256: earlier.release_sha256,
         })
-    }
-
-    /// What somebody else saved, or is about to.
-    fn answer_of_another(&self, question: &Question, digest: &str, store: &mut Store) -> Option<Earlier> {
-        for _ in 0..LOOKS {
-            match self.earlier(question, digest, store) {
-                Ok(None) => std::thread::sleep(BETWEEN_LOOKS),
-                Ok(found) => return found,
-                Err(_) => return None,
-            }
-        }
-        None
     }
 
     /// Charges, measures, and only then draws: see `Store::resumable_session`.
@@ -427,7 +385,7 @@ pub(super) fn made_up(question: &Question) -> Result<Vec<RecordBatch>, Error> {
 }
 
 /// The key that chooses groups, new for every query.
-fn secret() -> Result<Secret, Error> {
+pub(super) fn secret() -> Result<Secret, Error> {
     let mut entropy = OsEntropy::new().map_err(mechanism::Error::from)?;
     let digits: String = (0..4).map(|_| format!("{:08x}", entropy.bits(32))).collect();
     Secret::new(digits).map_err(crate::understand::mistakes::unplannable)

@@ -1,11 +1,15 @@
 //! A dataset that can be asked by a thread that waits for the answer: what the command line uses, and what [`crate::Dataset`] runs on threads of its own.
 
 mod answering;
+mod charging;
 mod flights;
+mod from_release;
+mod planned;
 mod query_plan;
 
 use self::answering::Origin;
 use self::flights::Flights;
+pub use self::from_release::FromRelease;
 use crate::Error;
 use crate::catalog::{Catalog, EngineKind, LedgerPlace};
 use crate::dataset::description::{describe, tables_as_json};
@@ -250,15 +254,19 @@ impl Dataset {
 
     /// The same of a question whose constants may stand for others, as those of a prepared statement do.
     fn read_question(&self, ask: &QueryRequest) -> Result<Question, Error> {
-        let planner = match self.shared.planner.get() {
+        let planner = self.planner()?;
+        self.runtime
+            .block_on(Question::new(ask, &self.shared.catalog, planner))
+    }
+
+    fn planner(&self) -> Result<&Planner, Error> {
+        Ok(match self.shared.planner.get() {
             Some(planner) => planner,
             None => {
                 let made = Planner::new(&self.shared.catalog)?;
                 self.shared.planner.get_or_init(|| made)
             }
-        };
-        self.runtime
-            .block_on(Question::new(ask, &self.shared.catalog, planner))
+        })
     }
 
     /// The rows of a table as examples for training: private, so they are [`Sensitive`] and leave only as what a charged run of training releases.

@@ -1,0 +1,243 @@
+//! Planned releases: explained, made under one charge, and found again.
+
+use super::answering::secret;
+use super::charging::{Made, Wanted};
+use super::{Dataset, Stage};
+use crate::Error;
+use crate::catalog::PlannedRelease;
+use crate::dataset::planned::{
+    ReleaseExplanation, ReleaseRequest, ReleasedTables, SavedTables, WantedTableError, explain, levels_of,
+};
+use crate::finish::answer::{Answer, Cost, answer};
+use crate::finish::estimate::CONFIDENCE;
+use crate::finish::post;
+use crate::price::planned::{DeclaredRelease, ReleasePlan, refused, with_epsilon};
+use crate::price::question::{QueryRequest, Question};
+use crate::run::publics::Publics;
+use crate::run::{exact, tabulated};
+use crate::understand::tabulation::Tabulation;
+use accounting::Epsilon;
+use ledger::{Session, Store};
+use mechanism::{Account, Aggregate};
+
+impl Dataset {
+    /// What a planned release measures, what it costs and how far off each of its tables will be. Spends nothing, reads no private data.
+    ///
+    /// # Errors
+    /// When there is no such release, it does not fit, or there is no noise for its price.
+    pub fn explain_release(&self, wanted: &ReleaseRequest) -> Result<ReleaseExplanation, Error> {
+        explain(&self.planned(wanted)?, self.catalog())
+    }
+
+    /// The smallest ε, to three digits, for which the expected error of a cell of every table is at most this, where a cell has so many rows. Spends nothing, reads no private data.
+    ///
+    /// # Errors
+    /// As [`Dataset::explain_release`], or when no ε is enough.
+    pub fn epsilon_for_release(
+        &self,
+        wanted: &ReleaseRequest,
+        error: &WantedTableError,
+    ) -> Result<Epsilon, Error> {
+        let plan = self.planned(wanted)?;
+        let mut at = |epsilon: &Epsilon| {
+            let price = with_epsilon(&plan.declared.release.price, epsilon);
+            explain(&plan.for_price(price, self.catalog())?, self.catalog())
+        };
+        error.cheapest(&mut at)
+    }
+
+    /// Makes a planned release, or finds it: what was released before is given again for nothing, and a charge whose run was interrupted is finished and not repeated.
+    ///
+    /// # Errors
+    /// As [`Dataset::explain_release`], or when the budget or the ledger refuses, or the data cannot be read.
+    pub fn release_tables(
+        &self,
+        wanted: &ReleaseRequest,
+        watch: &mut dyn FnMut(Stage),
+    ) -> Result<ReleasedTables, Error> {
+        let plan = self.planned(wanted)?;
+        watch(Stage::Understood);
+        self.with_ledger(|store| self.made(wanted, &plan, store, watch))
+    }
+
+    /// A planned release, if it was made before. Never charges.
+    ///
+    /// # Errors
+    /// As [`Dataset::explain_release`], or when the ledger cannot be read.
+    pub fn released_tables(&self, wanted: &ReleaseRequest) -> Result<Option<ReleasedTables>, Error> {
+        let digest = self.declared_release(wanted)?.digest(self.catalog());
+        let Some(mut store) = Store::open_existing(&self.place())? else {
+            return Ok(None);
+        };
+        let Some((saved, text)) = saved_tables(&digest, &mut store)? else {
+            return Ok(None);
+        };
+        self.shown_tables(wanted, saved, &text, (true, false), &mut store)
+            .map(Some)
+    }
+
+    /// A release that the catalog plans, with its noise.
+    fn planned(&self, wanted: &ReleaseRequest) -> Result<ReleasePlan, Error> {
+        self.declared_release(wanted)?.planned(self.catalog())
+    }
+
+    /// A release that the catalog plans, with everything that is known before its noise is chosen.
+    pub(super) fn declared_release(&self, wanted: &ReleaseRequest) -> Result<DeclaredRelease, Error> {
+        let mut release = self.declared(&wanted.name)?.clone();
+        if let Some(epsilon) = &wanted.epsilon {
+            release.price = with_epsilon(&release.price, epsilon);
+        }
+        let tabulated = Tabulation::new(&release, self.catalog(), self.planner()?);
+        let tabulation = self.runtime.block_on(tabulated)?;
+        let mut levels = Vec::new();
+        for attribute in &release.attributes {
+            levels.push(levels_of(attribute, |sql| self.public_rows(sql))?);
+        }
+        DeclaredRelease::new(release, tabulation, &levels, self.catalog())
+    }
+
+    fn declared(&self, name: &str) -> Result<&PlannedRelease, Error> {
+        let releases = &self.catalog().releases;
+        releases.get(name).ok_or_else(|| {
+            let names: Vec<&str> = releases.keys().map(String::as_str).collect();
+            let hint = match names.as_slice() {
+                [] => "declare one in the catalog, as [releases.census]; docs/tables.md has an example"
+                    .to_owned(),
+                names => format!("the catalog plans {}", names.join(", ")),
+            };
+            Error::refused(format!("the catalog plans no release `{name}`"), hint)
+        })
+    }
+
+    /// The rows of a query over public tables.
+    fn public_rows(&self, sql: &str) -> Result<Answer, Error> {
+        let question = self.understand(&QueryRequest::new(sql, "curator"))?;
+        if !question.is_public() {
+            return Err(Error::refused(
+                "the levels of a hierarchy are read from a private table",
+                "name a table with public = true",
+            ));
+        }
+        self.public_answer_of(&question)
+    }
+
+    /// The answer to a question that is public altogether.
+    pub(super) fn public_answer_of(&self, question: &Question) -> Result<Answer, Error> {
+        let session = self.engines().public()?;
+        let catalog = self.catalog();
+        let finishing = post::finish(&question.split.post, Vec::new(), &session, catalog);
+        let finished = self.runtime.block_on(finishing).map_err(|error| match error {
+            Error::Engine { .. } => Error::refused(
+                "this query over public tables does not work",
+                "does it divide by zero, or cast a text that is no number? nothing was charged",
+            ),
+            other => other,
+        })?;
+        answer(finished, Vec::new(), question.notes(catalog), None, CONFIDENCE)
+    }
+
+    fn made(
+        &self,
+        wanted: &ReleaseRequest,
+        plan: &ReleasePlan,
+        store: &mut Store,
+        watch: &mut dyn FnMut(Stage),
+    ) -> Result<ReleasedTables, Error> {
+        let digest = plan.declared.digest(self.catalog());
+        // From here on nobody else in this program makes the same. Another program may: that is what the ledger looks after.
+        let _flight = self.shared.flights.begin(&digest);
+        watch(Stage::Begun);
+        let charged = Wanted {
+            digest: &digest,
+            analyst: &wanted.analyst,
+            caps: &wanted.caps,
+            once: wanted.once.as_ref(),
+        };
+        let find = |store: &mut Store| saved_tables(&digest, store);
+        let make = |account: &mut Account<Session<'_>>| self.measured(plan, account, watch);
+        let found = self.found_or_made(&charged, store, find, make)?;
+        let ((saved, text), from) = match found {
+            Made::Found(found) => (found, (true, false)),
+            Made::Now { made, before } => {
+                let text = serde_json::to_string(&made).expect("a release is plain data");
+                store.record_answer(made.cost.charge, &digest, &wanted.analyst, &text)?;
+                let resumed = made.cost.charge <= before;
+                ((made, text), (false, resumed))
+            }
+        };
+        self.shown_tables(wanted, saved, &text, from, store)
+    }
+
+    /// Charges, measures, and only then draws: see `Store::resumable_session`.
+    fn measured(
+        &self,
+        plan: &ReleasePlan,
+        account: &mut Account<Session<'_>>,
+        watch: &mut dyn FnMut(Stage),
+    ) -> Result<SavedTables, Error> {
+        let (engines, catalog) = (self.engines(), self.catalog());
+        // Whatever can be refused is refused before the charge.
+        let session = engines.public()?;
+        let sides = Publics::of(
+            std::slice::from_ref(&plan.declared.tabulation.aggregation),
+            &session,
+            catalog,
+        );
+        let publics = self.runtime.block_on(sides)?;
+        let asked = tabulated::plans(&plan.declared.tabulation, &secret()?)?;
+        let preparing = exact::prepare(asked, &publics, engines, catalog);
+        let prepared = self.runtime.block_on(preparing)?;
+        let mechanism = plan.plan.mechanism();
+        let reservation = account.reserve(&[mechanism], &plan.delta, &plan.purpose())?;
+        watch(Stage::Charged);
+        let cells = self
+            .runtime
+            .block_on(tabulated::cells(prepared, &plan.declared.tabulation, engines));
+        // Also after a failure: a server holds what follows back until its schedule allows it.
+        watch(Stage::Measured);
+        let input = Aggregate::of_rows(cells?, plan.declared.tabulation.rows, catalog.unit.clone())?;
+        let receipt = reservation.receipt().clone();
+        account.ledger_mut().begin_drawing(receipt.number)?;
+        let ticket = reservation.into_tickets().pop();
+        let ticket = ticket.ok_or(mechanism::Error::NotReserved)?;
+        let released = account.draw(ticket, mechanism, input)?;
+        watch(Stage::Drawn);
+        let measurements = plan.plan.measurements(released).map_err(refused)?;
+        let cost = Cost {
+            guarantee: receipt.charge.guarantee.clone(),
+            charge: receipt.number,
+        };
+        Ok(SavedTables::new(plan, measurements, cost, &catalog.unit))
+    }
+
+    fn shown_tables(
+        &self,
+        wanted: &ReleaseRequest,
+        saved: SavedTables,
+        text: &str,
+        (repeated, resumed): (bool, bool),
+        store: &mut Store,
+    ) -> Result<ReleasedTables, Error> {
+        let release_sha256 = ledger::sha256_of(text);
+        let signed = ledger::Released {
+            dataset: &self.catalog().name,
+            charge: saved.cost.charge,
+            guarantee: &saved.cost.guarantee,
+            sql_sha256: ledger::sha256_of(&format!("RELEASE {}", saved.release)),
+            table_sha256: release_sha256.clone(),
+            release_sha256,
+        };
+        let receipt = store.receipt(signed).ok().flatten();
+        let left = store.left(&wanted.analyst)?;
+        Ok(ReleasedTables::new(saved, repeated, resumed, left, receipt))
+    }
+}
+
+/// What was saved of a release, and its text as it was saved.
+pub(super) fn saved_tables(digest: &str, store: &mut Store) -> Result<Option<(SavedTables, String)>, Error> {
+    let Some(stored) = store.stored_answer(digest)? else {
+        return Ok(None);
+    };
+    let saved = serde_json::from_str::<SavedTables>(&stored.answer).ok();
+    Ok(saved.map(|saved| (saved, stored.answer)))
+}
