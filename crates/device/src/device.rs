@@ -258,6 +258,27 @@ pub trait Device: Clone + Send {
         losses: &mut Self::Buffer,
     );
 
+    // Rows that belong together.
+
+    /// How many rows are best brought together at a time: many where a device is busy with much at once, few where they should stay near the processor.
+    const ROWS_TOGETHER: usize;
+    /// Row i of `output` ← row `chosen[i]` of `rows`, for the first `count`.
+    fn choose_rows(
+        &self,
+        count: usize,
+        chosen: &Self::Indices,
+        rows: Rows<'_, Self::Buffer>,
+        output: &mut Self::Buffer,
+    );
+    /// output[i] ← tokens[chosen[i]], for the first `count`.
+    fn choose_tokens(
+        &self,
+        count: usize,
+        chosen: &Self::Indices,
+        tokens: &Self::Indices,
+        output: &mut Self::Indices,
+    );
+
     // Norms of examples' gradients. Each adds to one sum an example. Inner products are made in the scalar type with several partial sums, and
     // added up in `f64`.
 

@@ -472,6 +472,31 @@ macro_rules! device_of {
                     rows::squared_error(width, optional(bias, width), targets, values, losses);
                 }
 
+                // Both factors of a layer stay in the second cache.
+                const ROWS_TOGETHER: usize = 96;
+
+                fn choose_rows(
+                    &self,
+                    count: usize,
+                    chosen: &Vec<u32>,
+                    rows: Rows<'_, Vec<S>>,
+                    output: &mut Vec<S>,
+                ) {
+                    pointwise::choose_rows(&chosen[..count], rows, output);
+                }
+
+                fn choose_tokens(
+                    &self,
+                    count: usize,
+                    chosen: &Vec<u32>,
+                    tokens: &Vec<u32>,
+                    output: &mut Vec<u32>,
+                ) {
+                    for (output, &row) in output.iter_mut().zip(&chosen[..count]) {
+                        *output = tokens[row as usize];
+                    }
+                }
+
                 fn square_norms(&self, sequences: Sequences, rows: Rows<'_, Vec<S>>, sums: &mut Vec<f64>) {
                     norms::square_norms(sequences, rows, S::ROUNDING, sums);
                 }

@@ -77,6 +77,19 @@ extern "C" __global__ void gather(size width, const unsigned* tokens, const floa
     }
 }
 
+extern "C" __global__ void choose_rows(size width, size stride, const unsigned* chosen, const float* values, size room, float* output) {
+    size row = blockIdx.x, from = chosen[row] * stride;
+    if (from + width > room) __trap();
+    EACH_COLUMN(j, width) output[row * width + j] = values[from + j];
+}
+
+extern "C" __global__ void choose_tokens(size n, const unsigned* chosen, const unsigned* tokens, size room, unsigned* output) {
+    EACH(i, n) {
+        if (chosen[i] >= room) __trap();
+        output[i] = tokens[chosen[i]];
+    }
+}
+
 // The first row of each token adds all rows of that token, in order.
 extern "C" __global__ void scatter_add(
     size examples, size steps, size by_steps, const float* weights, const unsigned* tokens,

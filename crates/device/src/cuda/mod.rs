@@ -428,6 +428,29 @@ impl Device for Cuda {
         Cuda::squared_error(self, rows, width, bias, targets, values, losses)
     }
 
+    // A few hundred megabytes of the widest rows.
+    const ROWS_TOGETHER: usize = 8192;
+
+    fn choose_rows(
+        &self,
+        count: usize,
+        chosen: &Vector<u32>,
+        rows: Rows<'_, Numbers>,
+        output: &mut Numbers,
+    ) {
+        Cuda::choose_rows(self, count, chosen, rows, output)
+    }
+
+    fn choose_tokens(
+        &self,
+        count: usize,
+        chosen: &Vector<u32>,
+        tokens: &Vector<u32>,
+        output: &mut Vector<u32>,
+    ) {
+        Cuda::choose_tokens(self, count, chosen, tokens, output)
+    }
+
     fn square_norms(&self, sequences: Sequences, rows: Rows<'_, Numbers>, sums: &mut Vector<f64>) {
         self.gpu.square_norms(sequences, rows, sums);
     }

@@ -139,13 +139,9 @@ impl Linear {
     ) {
         let (one, gradient) = (self.bias.is_some(), Rows::new(gradient, self.outputs));
         if pairs_are_cheaper(norms.sequences.steps, self.inputs, self.outputs) {
-            norms
-                .device
-                .pair_norms(norms.sequences, &[input], one, &[gradient], norms.sums);
+            norms.pairs(&[input], one, &[gradient]);
         } else {
-            norms
-                .device
-                .product_norms(norms.sequences, input, one, gradient, norms.sums);
+            norms.products(input, one, gradient);
         }
     }
 

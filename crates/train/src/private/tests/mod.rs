@@ -1,6 +1,7 @@
 //! The loop on a small model, from end to end.
 
 mod canary;
+mod people;
 mod rows;
 mod sums;
 
