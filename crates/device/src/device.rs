@@ -336,6 +336,16 @@ pub trait Device: Clone + Send {
         stride: usize,
         bias: Option<usize>,
     );
+    /// The row at `into` += Σ over rows r of weights[example of r]·row r, with rows as [`Device::weighted_product`] takes its factors: for the bias of a layer.
+    fn weighted_bias(
+        &self,
+        sequences: Sequences,
+        weights: &Self::Buffer,
+        rows: Rows<'_, Self::Buffer>,
+        into: SpanMut<'_, Self::Buffer>,
+    ) {
+        self.weighted_sum(sequences, weights, rows, into);
+    }
     /// The row at `into` += Σ over rows r of weights[example of r]·row r.
     fn weighted_sum(
         &self,

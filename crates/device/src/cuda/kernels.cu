@@ -10,6 +10,8 @@ typedef unsigned long long word;
 #define LOWEST -3.402823466e38f
 // As in rounding.rs: 2^-79.
 #define TINY 1.6543612251060553e-24
+// As in rounding.rs: 2^-50.
+#define LEAST_WEIGHT 8.8817841970012523e-16f
 
 // Rows that are steps of examples.
 struct Rows {
@@ -55,6 +57,24 @@ __device__ float warp_sum(float value) {
 }
 
 __device__ float sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
+
+// Rounding to bf16: to the nearest, ties to even; what is below the normal numbers becomes 0.
+
+__device__ unsigned half_of(float x) {
+    unsigned bits = __float_as_uint(x);
+    if ((bits & 0x7f800000u) == 0) return bits >> 16 & 0x8000u;
+    if ((bits & 0x7fffffffu) > 0x7f800000u) return 0x7fffu;
+    return (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
+}
+
+__device__ float rounded(float x) { return __uint_as_float(half_of(x) << 16); }
+
+__device__ uint2 halves_of(float4 x, float factor) {
+    uint2 both;
+    both.x = half_of(factor * x.x) | half_of(factor * x.y) << 16;
+    both.y = half_of(factor * x.z) | half_of(factor * x.w) << 16;
+    return both;
+}
 
 // All numbers below n, spread over the grid.
 #define EACH(i, n) for (size i = (size)blockIdx.x * blockDim.x + threadIdx.x; i < (n); i += (size)gridDim.x * blockDim.x)
@@ -441,8 +461,9 @@ extern "C" __global__ void row_lengths(const float* values, size stride, size wi
     if (threadIdx.x == 0) lengths[blockIdx.x] = sqrtf(part + (float)TINY);
 }
 
+// `weighing` is what rounding a weighted factor adds, in parts of the lengths.
 extern "C" __global__ void pair_total(
-    size steps, double one, double error, const float* left, const float* right, double* sums
+    size steps, double one, double error, double weighing, const float* left, const float* right, double* sums
 ) {
     size pairs = steps * steps;
     const float* a = left + blockIdx.x * pairs;
@@ -455,7 +476,12 @@ extern "C" __global__ void pair_total(
     }
     total = block_sum(total);
     lengths = block_sum(lengths);
-    if (threadIdx.x == 0) sums[blockIdx.x] += total + error * lengths * lengths;
+    double square = total + error * lengths * lengths;
+    if (weighing > 0.0) {
+        double norm = sqrt(square < 0.0 ? 0.0 : square) + weighing * lengths;
+        square = norm * norm;
+    }
+    if (threadIdx.x == 0) sums[blockIdx.x] += square;
 }
 
 // `products` are those of the examples from `first` on; `heights` and `lengths` are those of all rows of both factors.
@@ -484,14 +510,17 @@ extern "C" __global__ void squares(
 
 // ‖Σ_t g_t‖² of each example.
 extern "C" __global__ void total_norms(
-    size examples, size steps, size by_steps, double factor, double error, const float* values, size stride, size width,
-    const float* lengths, double* sums
+    size examples, size steps, size by_steps, double factor, double error, size half, const float* values, size stride,
+    size width, const float* lengths, double* sums
 ) {
     Rows rows(examples, steps, by_steps);
     double total = 0.0, all = 0.0;
     for (size j = threadIdx.x; j < width; j += blockDim.x) {
         float sum = 0.0f;
-        for (unsigned t = 0; t < rows.steps; t++) sum += values[rows.row(blockIdx.x, t) * stride + j];
+        for (unsigned t = 0; t < rows.steps; t++) {
+            float value = values[rows.row(blockIdx.x, t) * stride + j];
+            sum += half ? rounded(value) : value;
+        }
         total += (double)sum * sum;
     }
     for (unsigned t = threadIdx.x; t < rows.steps; t += blockDim.x) all += lengths[rows.row(blockIdx.x, t)];
@@ -531,8 +560,9 @@ extern "C" __global__ void token_norms(
 
 // `products` holds ⟨embedded_t, a_s⟩ of the examples from `first` on; `heights` and `lengths` are those of all rows of both factors.
 extern "C" __global__ void tied_total(
-    size examples, size steps, size by_steps, size first, double error, const unsigned* tokens, const float* products,
-    const float* heights, const float* lengths, const float* logits, size stride, size width, double* sums
+    size examples, size steps, size by_steps, size first, double error, double weighing, const unsigned* tokens,
+    const float* products, const float* heights, const float* lengths, const float* widths, const float* logits,
+    size stride, size width, double* sums
 ) {
     Rows rows(examples, steps, by_steps);
     unsigned example = first + blockIdx.x, pairs = rows.steps * rows.steps;
@@ -546,9 +576,70 @@ extern "C" __global__ void tied_total(
         total += 2.0 * (double)product[i] * logit;
         bound += 2.0 * (double)heights[rows.row(example, t)] * (double)lengths[rows.row(example, s)] * fabs(logit);
     }
+    // The embedding's part is `embedding` long at most, and the output layer's `output`.
+    double embedding = 0.0, output = 0.0;
+    for (unsigned t = threadIdx.x; weighing > 0.0 && t < rows.steps; t += blockDim.x) {
+        size row = rows.row(example, t);
+        embedding += heights[row];
+        output += (double)lengths[row] * (double)widths[row];
+    }
     total = block_sum(total);
     bound = block_sum(bound);
-    if (threadIdx.x == 0) sums[example] += total + error * bound;
+    embedding = block_sum(embedding);
+    output = block_sum(output);
+    if (threadIdx.x == 0) sums[example] += total + error * bound + 2.0 * weighing * embedding * output;
+}
+
+// Lines of contiguous numbers, each line of the copy at a multiple of eight; four numbers at a time where all lie so.
+extern "C" __global__ void to_half(
+    size n, size lines, size length, size stride, size batch, size pitch, size quads, const float* from, unsigned short* to
+) {
+    unsigned all = lines;
+    if (quads) {
+        unsigned width = length / 4;
+        EACH(i, n / 4) {
+            unsigned line = (unsigned)i / width, j = (unsigned)i % width;
+            const float* values = from + (line / all) * batch + (line % all) * stride;
+            *(uint2*)(to + line * pitch + 4 * j) = halves_of(((const float4*)values)[j], 1.0f);
+        }
+    } else {
+        EACH(i, n) {
+            size line = i / length, j = i % length;
+            to[line * pitch + j] = half_of(from[line / all * batch + line % all * stride + j]);
+        }
+    }
+}
+
+// A weight that is 0, or so small that what it leaves would be below the normal numbers, makes zeros, whatever the row holds.
+extern "C" __global__ void to_half_weighted(
+    size examples, size steps, size by_steps, size first, size scaled, const float* weights, size n, size width,
+    size stride, size pitch, size quads, const float* from, unsigned short* to
+) {
+    Rows rows(examples, steps, by_steps);
+    if (quads) {
+        unsigned quarter = width / 4;
+        EACH(i, n / 4) {
+            unsigned line = (unsigned)i / quarter, j = (unsigned)i % quarter;
+            size row = first + line;
+            float weight = weights[rows.example(row)];
+            uint2 both = {0, 0};
+            if (fabsf(weight) > LEAST_WEIGHT) {
+                // Rounded before it is weighted: what is weighted is a factor of the gradient.
+                float4 x = ((const float4*)(from + row * stride))[j];
+                x = make_float4(rounded(x.x), rounded(x.y), rounded(x.z), rounded(x.w));
+                both = halves_of(x, scaled ? weight : 1.0f);
+            }
+            *(uint2*)(to + line * pitch + 4 * j) = both;
+        }
+    } else {
+        EACH(i, n) {
+            size line = i / width, j = i % width, row = first + line;
+            float weight = weights[rows.example(row)];
+            unsigned short value = 0;
+            if (fabsf(weight) > LEAST_WEIGHT) value = half_of((scaled ? weight : 1.0f) * rounded(from[row * stride + j]));
+            to[line * pitch + j] = value;
+        }
+    }
 }
 
 // Weighted sums. A weight of 0 makes zeros, whatever the row holds.
@@ -568,7 +659,7 @@ extern "C" __global__ void copy_weighted(
 
 // Sums of some rows each, blockIdx.y of gridDim.y; columns over blockIdx.x.
 extern "C" __global__ void sum_columns(
-    size examples, size steps, size by_steps, const float* weights, const float* values, size stride, size width, float* parts
+    size examples, size steps, size by_steps, size half, const float* weights, const float* values, size stride, size width, float* parts
 ) {
     Rows rows(examples, steps, by_steps);
     size count = examples * steps;
@@ -578,7 +669,7 @@ extern "C" __global__ void sum_columns(
     float sum = 0.0f;
     for (size row = from; row < to; row++) {
         float weight = weights[rows.example(row)];
-        if (weight != 0.0f) sum += weight * values[row * stride + j];
+        if (weight != 0.0f) sum += weight * (half ? rounded(values[row * stride + j]) : values[row * stride + j]);
     }
     parts[blockIdx.y * width + j] = sum;
 }

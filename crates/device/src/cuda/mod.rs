@@ -11,10 +11,14 @@
 //! A gradient is Σ_t a_t ⊗ g_t over inputs a and gradients of outputs g. Products that make a and g may be rounded ([`Products::Rounded`], TF32): that changes, as other starting values do,
 //! which gradient is computed, to about three digits. Its norm and its place in the sum are then made from these same a and g in full `f32`, with sums over
 //! pairs of steps in `f64`: what bounds one example's part of a sum is as exact as on the processor, whatever made a and g.
+//!
+//! With [`Products::Half`] a and g are rounded once more, to bf16, and the gradient is that of the rounded ones: norms and sums are made of the same 16 bits, on tensor cores. What tensor cores err by, and
+//! what it does to round a factor again once it is weighted, is in the bound of each norm: `rounding.rs` has the proof.
 
 mod cells;
 mod error;
 mod grid;
+mod half;
 mod launch;
 mod norms;
 mod open;
@@ -29,12 +33,12 @@ pub use product::Products;
 pub use vector::Vector;
 
 use crate::{
-    Activation, Adam, Device, Mask, Matrix, MatrixMut, Momentum, Order, Product, Rows, Sequences, Span,
+    Activation, Adam, Device, Mask, Matrix, MatrixMut, Momentum, Product, Rows, Sequences, Span,
     SpanMut,
 };
 use launch::arguments;
 use norms::{address, steps};
-use open::{Gpu, Work};
+use open::Gpu;
 use product::{Factor, Into};
 use std::sync::Arc;
 use vector::done;
@@ -198,10 +202,15 @@ impl Device for Cuda {
             row: c.row,
             batch: c.batch,
         };
-        let Work { blas, .. } = &*self.gpu.work();
+        let work = &mut *self.gpu.work();
         let (alpha, beta) = (alpha as f32, beta as f32);
+        if self.products == Products::Half {
+            return self
+                .gpu
+                .multiply_rounded(work, product, alpha, factor(a), factor(b), beta, into);
+        }
         self.gpu.multiply(
-            blas,
+            &work.blas,
             self.products,
             product,
             alpha,
@@ -463,7 +472,7 @@ impl Device for Cuda {
         gradients: &[Rows<'_, Numbers>],
         sums: &mut Vector<f64>,
     ) {
-        self.gpu.pair_norms(sequences, inputs, one, gradients, sums);
+        self.gpu.pair_norms(self.products, sequences, inputs, one, gradients, sums);
     }
 
     fn product_norms(
@@ -474,7 +483,7 @@ impl Device for Cuda {
         gradient: Rows<'_, Numbers>,
         sums: &mut Vector<f64>,
     ) {
-        self.gpu.product_norms(sequences, input, one, gradient, sums);
+        self.gpu.product_norms(self.products, sequences, input, one, gradient, sums);
     }
 
     fn token_norms(
@@ -497,7 +506,7 @@ impl Device for Cuda {
         sums: &mut Vector<f64>,
     ) {
         self.gpu
-            .tied_norms(sequences, tokens, embedded, input, logits, sums);
+            .tied_norms(self.products, sequences, tokens, embedded, input, logits, sums);
     }
 
     fn weighted_product(
@@ -511,12 +520,23 @@ impl Device for Cuda {
         bias: Option<usize>,
     ) {
         if let Some(start) = bias {
-            self.gpu
-                .weighted_sum(sequences, weights, gradient, into.buffer, start);
+            self.weighted_bias(sequences, weights, gradient, SpanMut::new(into.buffer, start));
         }
         let (buffer, start) = (into.buffer, into.start);
         self.gpu
-            .weighted_product(sequences, weights, input, gradient, buffer, start, stride);
+            .weighted_product(self.products, sequences, weights, input, gradient, buffer, start, stride);
+    }
+
+    fn weighted_bias(
+        &self,
+        sequences: Sequences,
+        weights: &Numbers,
+        rows: Rows<'_, Numbers>,
+        into: SpanMut<'_, Numbers>,
+    ) {
+        let half = self.products == Products::Half;
+        self.gpu
+            .weighted_sum(half, sequences, weights, rows, into.buffer, into.start);
     }
 
     fn weighted_sum(
@@ -527,7 +547,7 @@ impl Device for Cuda {
         into: SpanMut<'_, Numbers>,
     ) {
         self.gpu
-            .weighted_sum(sequences, weights, rows, into.buffer, into.start);
+            .weighted_sum(false, sequences, weights, rows, into.buffer, into.start);
     }
 
     fn integers(&self, len: usize) -> Vector<i64> {

@@ -25,6 +25,8 @@ pub(super) struct Work {
     pub(super) blas: CudaBlas,
     /// Memory for kernels that need some, kept between calls; it only grows.
     pub(super) scratch: [Vector<f32>; 2],
+    /// The same, for factors rounded to 16 bits.
+    pub(super) halves: [Vector<u16>; 2],
 }
 
 /// The names of all kernels: what follows `void` in each of their first lines.
@@ -66,6 +68,7 @@ impl Gpu {
             work: Mutex::new(Work {
                 blas,
                 scratch: [Vector::empty(), Vector::empty()],
+                halves: [Vector::empty(), Vector::empty()],
             }),
             context,
             stream,

@@ -135,6 +135,6 @@ impl Embedding {
             .weighted_product(sequences, weights, logits, input, table, self.width, None);
         total
             .device
-            .weighted_sum(sequences, weights, logits, SpanMut::new(total.gradient, bias));
+            .weighted_bias(sequences, weights, logits, SpanMut::new(total.gradient, bias));
     }
 }
