@@ -108,6 +108,15 @@ pub trait Device: Clone + Send {
 
     /// Adds a row of `width` numbers to each of `rows` contiguous rows.
     fn add_bias(&self, rows: usize, width: usize, bias: Span<'_, Self::Buffer>, values: &mut Self::Buffer);
+    /// Each of `rows` contiguous rows of `output` ← that of `from`, or zeros, plus `bias`: what a product is then added to.
+    fn spread(
+        &self,
+        rows: usize,
+        width: usize,
+        bias: Option<Span<'_, Self::Buffer>>,
+        from: Option<&Self::Buffer>,
+        output: &mut Self::Buffer,
+    );
     /// values ← values + bias (a row of `width` numbers, if any), then output ← f(values).
     fn activate(
         &self,
@@ -262,7 +271,7 @@ pub trait Device: Clone + Send {
 
     /// How many rows are best brought together at a time: many where a device is busy with much at once, few where they should stay near the processor.
     const ROWS_TOGETHER: usize;
-    /// Row i of `output` ← row `chosen[i]` of `rows`, for the first `count`.
+    /// Row i of `output` ← row `chosen[i]` of `rows`, for the first `count`; zeros where that is `u32::MAX`.
     fn choose_rows(
         &self,
         count: usize,
@@ -270,7 +279,7 @@ pub trait Device: Clone + Send {
         rows: Rows<'_, Self::Buffer>,
         output: &mut Self::Buffer,
     );
-    /// output[i] ← tokens[chosen[i]], for the first `count`.
+    /// output[i] ← tokens[chosen[i]], for the first `count`; 0 where that is `u32::MAX`.
     fn choose_tokens(
         &self,
         count: usize,

@@ -220,6 +220,24 @@ macro_rules! device_of {
                     pointwise::add_bias(part(bias, width), &mut values[..rows * width]);
                 }
 
+                fn spread(
+                    &self,
+                    rows: usize,
+                    width: usize,
+                    bias: Option<Span<'_, Vec<S>>>,
+                    from: Option<&Vec<S>>,
+                    output: &mut Vec<S>,
+                ) {
+                    let output = &mut output[..rows * width];
+                    match from {
+                        Some(from) => output.copy_from_slice(&from[..rows * width]),
+                        None => output.fill(S::ZERO),
+                    }
+                    if let Some(bias) = bias {
+                        pointwise::add_bias(part(bias, width), output);
+                    }
+                }
+
                 fn activate(
                     &self,
                     activation: Activation,
@@ -493,7 +511,7 @@ macro_rules! device_of {
                     output: &mut Vec<u32>,
                 ) {
                     for (output, &row) in output.iter_mut().zip(&chosen[..count]) {
-                        *output = tokens[row as usize];
+                        *output = if row == u32::MAX { 0 } else { tokens[row as usize] };
                     }
                 }
 

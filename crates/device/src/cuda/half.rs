@@ -68,7 +68,7 @@ impl Gpu {
         if count != 1 || rows.max(inner) < ROWS || rows.min(columns).min(inner) < 16 {
             return self.multiply(blas, Products::Rounded, product, alpha, a, b, beta, c);
         }
-        let [left, right] = halves;
+        let [left, right, _] = halves;
         let rounded = |into, factor: Factor<'_>, rows, columns| match factor.column {
             1 => self.halved(into, factor, [rows, columns], 1),
             _ => self.halved(into, factor.transposed(), [columns, rows], 1).transposed(),
@@ -113,6 +113,31 @@ impl Gpu {
             vector: into,
             start: 0,
             row: stride,
+            column: 1,
+            batch: 0,
+        }
+    }
+
+    /// The row of weights, rounded, or of ones: what a bias is multiplied by.
+    pub(super) fn halved_weights<'h>(
+        &self,
+        sequences: &Sequences,
+        weights: &Vector<f32>,
+        scaled: bool,
+        [first, count]: [usize; 2],
+        into: &'h mut Vector<u16>,
+    ) -> Factor<'h, u16> {
+        self.reserve(into, count);
+        let weights = weights.at(0, sequences.examples);
+        self.over(
+            "half_weights",
+            count,
+            steps![sequences, first, scaled, weights, count, into.at(0, count)],
+        );
+        Factor {
+            vector: into,
+            start: 0,
+            row: count,
             column: 1,
             batch: 0,
         }

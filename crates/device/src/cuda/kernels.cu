@@ -1,12 +1,14 @@
 // What the GPU runs besides products of matrices; compiled when a device is opened.
 //
-// No kernel adds with atomics: sums are made in one order, so that a step that is run again gives the same bits.
+// No kernel adds numbers with atomics: sums are made in one order, so that a step that is run again gives the same bits.
 // Every parameter takes eight bytes on the host's side: sizes and flags are `size`, numbers `float` or `double`.
 
 typedef long long size;
 typedef unsigned long long word;
 
 #define FULL 0xffffffffu
+// No row.
+#define NONE 0xffffffffu
 #define LOWEST -3.402823466e38f
 // As in rounding.rs: 2^-79.
 #define TINY 1.6543612251060553e-24
@@ -99,14 +101,15 @@ extern "C" __global__ void gather(size width, const unsigned* tokens, const floa
 
 extern "C" __global__ void choose_rows(size width, size stride, const unsigned* chosen, const float* values, size room, float* output) {
     size row = blockIdx.x, from = chosen[row] * stride;
-    if (from + width > room) __trap();
-    EACH_COLUMN(j, width) output[row * width + j] = values[from + j];
+    bool none = chosen[row] == NONE;
+    if (!none && from + width > room) __trap();
+    EACH_COLUMN(j, width) output[row * width + j] = none ? 0.0f : values[from + j];
 }
 
 extern "C" __global__ void choose_tokens(size n, const unsigned* chosen, const unsigned* tokens, size room, unsigned* output) {
     EACH(i, n) {
-        if (chosen[i] >= room) __trap();
-        output[i] = tokens[chosen[i]];
+        if (chosen[i] != NONE && chosen[i] >= room) __trap();
+        output[i] = chosen[i] == NONE ? 0 : tokens[chosen[i]];
     }
 }
 
@@ -161,6 +164,12 @@ extern "C" __global__ void scatter_add(
 extern "C" __global__ void add_bias(size width, const float* bias, float* values) {
     size row = blockIdx.x;
     EACH_COLUMN(j, width) values[row * width + j] += bias[j];
+}
+
+// Rows of `from`, or of zeros, each with the bias added.
+extern "C" __global__ void spread(size n, size width, const float* bias, const float* from, float* output) {
+    unsigned columns = width;
+    EACH(i, n) output[i] = (from ? from[i] : 0.0f) + (bias ? bias[(unsigned)i % columns] : 0.0f);
 }
 
 #define SLOPE 0.7978845608028654f
@@ -331,23 +340,36 @@ extern "C" __global__ void normalize_backward(
     }
 }
 
-// The gradient of scale and shift of each example: a row of the grid is an example.
+// The gradient of scale and shift of each example. A block has 32 columns of one; its warps take turns at the steps, and their sums are added in order.
 extern "C" __global__ void normalize_examples(
     size examples, size steps, size by_steps, size width, const float* input, const float* statistics,
     const float* gradient, float* example_gradients
 ) {
     Rows rows(examples, steps, by_steps);
+    __shared__ float parts[2][32][33];
+    unsigned warp = threadIdx.x >> 5, lane = threadIdx.x & 31, warps = blockDim.x >> 5;
     size example = blockIdx.x;
-    EACH_COLUMN(j, width) {
+    for (size first = (size)blockIdx.y * 32; first < width; first += (size)gridDim.y * 32) {
+        size j = first + lane;
         float scale = 0.0f, shift = 0.0f;
-        for (unsigned t = 0; t < rows.steps; t++) {
-            size row = rows.row(example, t);
-            float g = gradient[row * width + j];
-            scale += g * (input[row * width + j] - statistics[2 * row]) * statistics[2 * row + 1];
-            shift += g;
+        if (j < width) {
+            #pragma unroll 4
+            for (unsigned t = warp; t < rows.steps; t += warps) {
+                size row = rows.row(example, t);
+                float g = gradient[row * width + j];
+                scale += g * (input[row * width + j] - statistics[2 * row]) * statistics[2 * row + 1];
+                shift += g;
+            }
         }
-        example_gradients[example * 2 * width + j] = scale;
-        example_gradients[example * 2 * width + width + j] = shift;
+        parts[0][warp][lane] = scale;
+        parts[1][warp][lane] = shift;
+        __syncthreads();
+        if (warp < 2 && j < width) {
+            float sum = 0.0f;
+            for (unsigned other = 0; other < warps; other++) sum += parts[warp][other][lane];
+            example_gradients[example * 2 * width + warp * width + j] = sum;
+        }
+        __syncthreads();
     }
 }
 
@@ -388,9 +410,13 @@ extern "C" __global__ void causal_softmax_backward(
     for (size j = lane; j < steps; j += 32) g[j] = j < seen ? factor * p[j] * (g[j] - mean) : 0.0f;
 }
 
+// Logits of a row that a block keeps at hand, so that they are read once.
+#define KEPT_LOGITS 11264
+
 extern "C" __global__ void cross_entropy(
     size width, const float* bias, const unsigned* targets, const float* scales, size gradient, float* logits, float* losses
 ) {
+    __shared__ float kept[KEPT_LOGITS];
     size row = blockIdx.x;
     float* x = logits + row * width;
     float scale = scales[row];
@@ -403,19 +429,27 @@ extern "C" __global__ void cross_entropy(
     if (target >= width) __trap();
     float chosen = x[target] + (bias ? bias[target] : 0.0f);
     float largest = LOWEST;
+    bool keeps = width <= KEPT_LOGITS;
+    #pragma unroll 4
     for (size j = threadIdx.x; j < width; j += blockDim.x) {
         float value = bias ? x[j] + bias[j] : x[j];
+        if (keeps) kept[j] = value;
         largest = value > largest ? value : largest;
     }
     largest = block_largest(largest);
     float sum = 0.0f;
-    for (size j = threadIdx.x; j < width; j += blockDim.x) sum += expf((bias ? x[j] + bias[j] : x[j]) - largest);
+    // Each thread reads what it kept itself.
+    for (size j = threadIdx.x; j < width; j += blockDim.x) {
+        float power = expf((keeps ? kept[j] : bias ? x[j] + bias[j] : x[j]) - largest);
+        if (keeps) kept[j] = power;
+        sum += power;
+    }
     double total = block_sum((double)sum);
     if (threadIdx.x == 0) losses[row] = scale * ((float)log(total) - (chosen - largest));
     if (gradient) {
         float share = scale / (float)total;
         for (size j = threadIdx.x; j < width; j += blockDim.x) {
-            float power = expf((bias ? x[j] + bias[j] : x[j]) - largest) * share;
+            float power = (keeps ? kept[j] : expf((bias ? x[j] + bias[j] : x[j]) - largest)) * share;
             x[j] = j == target ? power - scale : power;
         }
     }
@@ -461,27 +495,41 @@ extern "C" __global__ void row_lengths(const float* values, size stride, size wi
     if (threadIdx.x == 0) lengths[blockIdx.x] = sqrtf(part + (float)TINY);
 }
 
+// A part of Σ (left + one)·right over the pairs of each example: blockIdx.y of gridDim.y.
+extern "C" __global__ void pair_parts(size pairs, double one, const float* left, const float* right, double* parts) {
+    const float* a = left + blockIdx.x * pairs;
+    const float* b = right + blockIdx.x * pairs;
+    size from = pairs * blockIdx.y / gridDim.y, to = pairs * (blockIdx.y + 1) / gridDim.y;
+    double total = 0.0;
+    for (size i = from + threadIdx.x; i < to; i += blockDim.x) total += ((double)a[i] + one) * (double)b[i];
+    total = block_sum(total);
+    if (threadIdx.x == 0) parts[(size)blockIdx.x * gridDim.y + blockIdx.y] = total;
+}
+
 // `weighing` is what rounding a weighted factor adds, in parts of the lengths.
 extern "C" __global__ void pair_total(
-    size steps, double one, double error, double weighing, const float* left, const float* right, double* sums
+    size steps, double one, double error, double weighing, const float* left, const float* right, size count,
+    const double* parts, double* sums
 ) {
     size pairs = steps * steps;
     const float* a = left + blockIdx.x * pairs;
     const float* b = right + blockIdx.x * pairs;
-    double total = 0.0, lengths = 0.0;
-    for (size i = threadIdx.x; i < pairs; i += blockDim.x) total += ((double)a[i] + one) * (double)b[i];
+    double lengths = 0.0;
     for (size t = threadIdx.x; t < steps; t += blockDim.x) {
         size i = t * (steps + 1);
         lengths += sqrt(((double)a[i] + one + TINY) * ((double)b[i] + TINY));
     }
-    total = block_sum(total);
     lengths = block_sum(lengths);
-    double square = total + error * lengths * lengths;
-    if (weighing > 0.0) {
-        double norm = sqrt(square < 0.0 ? 0.0 : square) + weighing * lengths;
-        square = norm * norm;
+    if (threadIdx.x == 0) {
+        double total = 0.0;
+        for (size part = 0; part < count; part++) total += parts[blockIdx.x * count + part];
+        double square = total + error * lengths * lengths;
+        if (weighing > 0.0) {
+            double norm = sqrt(square < 0.0 ? 0.0 : square) + weighing * lengths;
+            square = norm * norm;
+        }
+        sums[blockIdx.x] += square;
     }
-    if (threadIdx.x == 0) sums[blockIdx.x] += square;
 }
 
 // `products` are those of the examples from `first` on; `heights` and `lengths` are those of all rows of both factors.
@@ -541,9 +589,15 @@ extern "C" __global__ void token_norms(
     for (unsigned t = threadIdx.x >> 5; t < rows.steps; t += blockDim.x >> 5) {
         size row = rows.row(blockIdx.x, t);
         const float* left = values + row * stride;
-        for (unsigned s = 0; s <= t; s++) {
-            size other = rows.row(blockIdx.x, s);
-            if (tokens[row] == tokens[other]) {
+        unsigned token = tokens[row];
+        for (unsigned first = 0; first <= t; first += 32) {
+            // 32 earlier steps at a time: which of them have this token.
+            unsigned mine = first + lane;
+            unsigned alike = __ballot_sync(FULL, mine <= t && tokens[rows.row(blockIdx.x, mine <= t ? mine : t)] == token);
+            while (alike) {
+                unsigned s = first + __ffs(alike) - 1;
+                alike &= alike - 1;
+                size other = rows.row(blockIdx.x, s);
                 const float* right = values + other * stride;
                 float part = 0.0f;
                 for (size j = lane; j < width; j += 32) part += left[j] * right[j];
@@ -655,6 +709,17 @@ extern "C" __global__ void copy_weighted(
     float* to = into + blockIdx.x * width;
     float factor = scaled ? weight : 1.0f;
     EACH_COLUMN(j, width) to[j] = weight == 0.0f ? 0.0f : factor * from[j];
+}
+
+// What the column of ones of a bias becomes: the weight of each row, or 1 where the other factor is weighted.
+extern "C" __global__ void half_weights(
+    size examples, size steps, size by_steps, size first, size scaled, const float* weights, size n, unsigned short* to
+) {
+    Rows rows(examples, steps, by_steps);
+    EACH(i, n) {
+        float weight = weights[rows.example(first + i)];
+        to[i] = fabsf(weight) > LEAST_WEIGHT ? half_of(scaled ? weight : 1.0f) : 0;
+    }
 }
 
 // Sums of some rows each, blockIdx.y of gridDim.y; columns over blockIdx.x.

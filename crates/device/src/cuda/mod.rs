@@ -3,7 +3,7 @@
 //! Nothing of CUDA is needed to build this. Libraries are opened when a GPU is asked for: the driver, NVRTC, which compiles `cuda/kernels.cu` and `cuda/grid.cu` for the GPU at hand, and
 //! cuBLAS for products of matrices.
 //!
-//! Work is queued on one stream and nobody waits for it but those who read results. Kernels do not use atomics, so that the same work gives the same bits on the
+//! Work is queued on one stream and nobody waits for it but those who read results. Kernels add no numbers with atomics, so that the same work gives the same bits on the
 //! same machine.
 //!
 //! # Exactness
@@ -246,6 +246,21 @@ impl Device for Cuda {
 
     fn add_bias(&self, rows: usize, width: usize, bias: Span<'_, Numbers>, values: &mut Numbers) {
         Cuda::add_bias(self, rows, width, bias, values)
+    }
+
+    fn spread(
+        &self,
+        rows: usize,
+        width: usize,
+        bias: Option<Span<'_, Numbers>>,
+        from: Option<&Numbers>,
+        output: &mut Numbers,
+    ) {
+        let len = rows * width;
+        let from = from.map_or(0, |from| from.at(0, len));
+        let (bias, output) = (optional(bias, width), output.at(0, len));
+        self.gpu
+            .over("spread", len, arguments![len, width, bias, from, output]);
     }
 
     fn activate(
@@ -519,12 +534,9 @@ impl Device for Cuda {
         stride: usize,
         bias: Option<usize>,
     ) {
-        if let Some(start) = bias {
-            self.weighted_bias(sequences, weights, gradient, SpanMut::new(into.buffer, start));
-        }
         let (buffer, start) = (into.buffer, into.start);
         self.gpu
-            .weighted_product(self.products, sequences, weights, input, gradient, buffer, start, stride);
+            .weighted_product(self.products, sequences, weights, input, gradient, buffer, start, stride, bias);
     }
 
     fn weighted_bias(

@@ -12,6 +12,8 @@ use std::sync::{MutexGuard, PoisonError};
 
 /// Numbers that a kernel keeps between products: 128 MiB of them.
 const ROOM: usize = 1 << 25;
+/// Pairs of steps that are added up by one block.
+const PAIRS: usize = 4096;
 /// Rows that are added up by one thread.
 const ROWS: usize = 64;
 
@@ -149,6 +151,7 @@ impl Gpu {
             blas,
             scratch,
             halves,
+            doubles,
         } = &mut *self.work();
         for side in scratch.iter_mut() {
             self.reserve(side, at_once * pairs);
@@ -185,10 +188,14 @@ impl Gpu {
             let [left, right] = scratch.each_ref().map(|side| side.at(0, count * pairs));
             let one = f64::from(u8::from(one));
             let sums = sums.at(first, count);
+            let parts = pairs.div_ceil(PAIRS).min(64);
+            self.reserve(doubles, count * parts);
+            let partial = doubles.at(0, count * parts);
+            self.launch("pair_parts", (count, parts), arguments![pairs, one, left, right, partial]);
             self.launch(
                 "pair_total",
                 (count, 1),
-                arguments![steps, one, error, exact.weighing, left, right, sums],
+                arguments![steps, one, error, exact.weighing, left, right, parts, partial, sums],
             );
         }
     }
@@ -223,6 +230,7 @@ impl Gpu {
             blas,
             scratch,
             halves,
+            ..
         } = &mut *self.work();
         let [scratch, lengths] = scratch;
         self.reserve(scratch, at_once * numbers);
@@ -234,7 +242,7 @@ impl Gpu {
                 by_example(&sequences, &gradient, first),
             );
             if products == Products::Half {
-                let [left, right] = &mut *halves;
+                let [left, right, _] = &mut *halves;
                 let before = self.halved(left, before, [steps, height], count);
                 let after = self.halved(right, after, [steps, width], count);
                 let sizes = [height, steps, width];
@@ -434,14 +442,20 @@ impl Gpu {
         into: &mut Vector<f32>,
         start: usize,
         stride: usize,
+        bias: Option<usize>,
     ) {
         let (height, width) = (input.width, gradient.width);
         let rows = sequences.rows();
+        if products == Products::Half && height > 0 {
+            return self
+                .weighted_product_of_halves(sequences, weights, input, gradient, into, start, stride, bias);
+        }
+        if let Some(bias) = bias {
+            let half = products == Products::Half;
+            self.weighted_sum(half, sequences, weights, gradient, into, bias);
+        }
         if rows == 0 || height == 0 || width == 0 {
             return;
-        }
-        if products == Products::Half {
-            return self.weighted_product_of_halves(sequences, weights, input, gradient, into, start, stride);
         }
         let at_once = (ROOM / (height + width)).clamp(1, rows);
         let Work { blas, scratch, .. } = &mut *self.work();
@@ -508,16 +522,28 @@ impl Gpu {
         into: &mut Vector<f32>,
         start: usize,
         stride: usize,
+        bias: Option<usize>,
     ) {
         let (height, width, rows) = (input.width, gradient.width, sequences.rows());
         let at_once = (half::ROOM / (height.max(width) + 8)).clamp(1, rows);
         let Work { blas, halves, .. } = &mut *self.work();
-        let [left, right] = halves;
+        let [left, right, ones] = halves;
         for first in (0..rows).step_by(at_once) {
             let part = [first, at_once.min(rows - first)];
             let scaled = height <= width;
             let a = self.halved_weighted(&sequences, weights, scaled, &input, part, left);
             let b = self.halved_weighted(&sequences, weights, !scaled, &gradient, part, right);
+            if let Some(start) = bias {
+                let ones = self.halved_weights(&sequences, weights, scaled, part, ones);
+                let into = Into {
+                    vector: &mut *into,
+                    start,
+                    row: width,
+                    batch: 0,
+                };
+                let product = Product::new(1, part[1], width);
+                self.multiply(blas, Products::Half, product, 1.0, ones, b, 1.0, into);
+            }
             self.multiply(
                 blas,
                 Products::Half,
@@ -527,7 +553,7 @@ impl Gpu {
                 b,
                 1.0,
                 Into {
-                    vector: into,
+                    vector: &mut *into,
                     start,
                     row: stride,
                     batch: 0,

@@ -26,7 +26,9 @@ pub(super) struct Work {
     /// Memory for kernels that need some, kept between calls; it only grows.
     pub(super) scratch: [Vector<f32>; 2],
     /// The same, for factors rounded to 16 bits.
-    pub(super) halves: [Vector<u16>; 2],
+    pub(super) halves: [Vector<u16>; 3],
+    /// Parts of sums.
+    pub(super) doubles: Vector<f64>,
 }
 
 /// The names of all kernels: what follows `void` in each of their first lines.
@@ -68,7 +70,8 @@ impl Gpu {
             work: Mutex::new(Work {
                 blas,
                 scratch: [Vector::empty(), Vector::empty()],
-                halves: [Vector::empty(), Vector::empty()],
+                halves: [Vector::empty(), Vector::empty(), Vector::empty()],
+                doubles: Vector::empty(),
             }),
             context,
             stream,

@@ -62,12 +62,13 @@ impl<D: Device> Attention<D> {
         1.0 / ((self.width / self.heads) as f64).sqrt()
     }
 
-    /// output += what the heads found in `input`, through the last product. `keys` and `seed` are for dropout; none while evaluating.
+    /// output ← residual + what the heads found in `input`, through the last product. `keys` and `seed` are for dropout; none while evaluating.
     pub fn forward(
         &mut self,
         pass: &Pass<'_, D>,
         dropout: Option<(u64, &D::Indices)>,
         input: &D::Buffer,
+        residual: &D::Buffer,
         output: &mut D::Buffer,
     ) {
         let Pass {
@@ -80,7 +81,7 @@ impl<D: Device> Attention<D> {
         reserve(device, &mut self.probabilities, self.heads * examples * square);
         reserve(device, &mut self.context, sequences.rows() * width);
         self.project
-            .forward(pass, Rows::new(input, width), false, &mut self.projected);
+            .forward(pass, Rows::new(input, width), None, &mut self.projected);
         for number in 0..self.heads {
             let part = |block: usize| part(&self.projected, width, head, steps, block);
             let (query, key) = (part(number), part(self.heads + number));
@@ -113,7 +114,7 @@ impl<D: Device> Attention<D> {
             self.dropout.apply(pass, seed, width, keys, &mut self.context);
         }
         self.output
-            .forward(pass, Rows::new(&self.context, width), true, output);
+            .forward(pass, Rows::new(&self.context, width), Some(residual), output);
     }
 
     /// input_gradient ← what reaches the input.

@@ -168,6 +168,8 @@ pub struct Grouping<D: Device> {
     tokens: D::Indices,
     sums: D::Sums,
     room: usize,
+    /// Of some units each, and how many there is room for.
+    of_units: Vec<(D::Sums, usize)>,
 }
 
 impl<D: Device> Grouping<D> {
@@ -181,6 +183,7 @@ impl<D: Device> Grouping<D> {
             tokens: device.indices(0),
             sums: device.sums(0),
             room: 0,
+            of_units: Vec::new(),
         }
     }
 
@@ -210,20 +213,29 @@ impl<D: Device> Grouping<D> {
             return device.download_sums(&self.sums, most);
         };
         assert_eq!(sizes.iter().sum::<usize>(), most, "units of another batch");
-        let mut all = vec![0.0; sizes.len()];
-        for (size, units) in some_of_one_size(sizes, sequences.steps, D::ROWS_TOGETHER) {
-            let examples: Vec<usize> = units.iter().flat_map(|(_, examples)| examples.clone()).collect();
-            let rows = |example: &usize| -> Vec<u32> {
-                let row = |step| sequences.row(*example, step) as u32;
+        let all = some_of_one_size(sizes, sequences.steps, D::ROWS_TOGETHER);
+        for (number, (size, units)) in all.iter().enumerate() {
+            if self.of_units.len() <= number {
+                self.of_units.push((device.sums(0), 0));
+            }
+            let (sums, room) = &mut self.of_units[number];
+            if *room < units.len() {
+                (*sums, *room) = (device.sums(units.len()), units.len());
+            }
+            let examples = examples_of(*size, units);
+            let rows = |example: &u32| -> Vec<u32> {
+                let row = |step| match *example {
+                    u32::MAX => u32::MAX,
+                    example => sequences.row(example as usize, step) as u32,
+                };
                 (0..sequences.steps).map(row).collect()
             };
             let chosen: Vec<u32> = examples.iter().flat_map(rows).collect();
-            let examples: Vec<u32> = examples.iter().map(|example| *example as u32).collect();
             for (into, values) in [(&mut self.chosen, chosen), (&mut self.examples, examples)] {
                 reserve_indices(device, into, values.len());
                 device.write_indices(&values, into);
             }
-            device.clear_sums(&mut self.sums, units.len());
+            device.clear_sums(sums, units.len());
             add(&mut Norms {
                 device,
                 sequences: Sequences {
@@ -231,36 +243,61 @@ impl<D: Device> Grouping<D> {
                     steps: size * sequences.steps,
                     order: Order::Examples,
                 },
-                sums: &mut self.sums,
+                sums,
                 together: Some(Together {
                     chosen: &self.chosen,
                     examples: &self.examples,
-                    size,
+                    size: *size,
                     rows: &mut self.rows,
                     tokens: &mut self.tokens,
                 }),
             });
-            let sums = device.download_sums(&self.sums, units.len());
-            for ((unit, _), sum) in units.iter().zip(sums) {
-                all[*unit] = sum;
+        }
+        // Read at the end: until then nobody waits for the device.
+        let mut squares = vec![0.0; sizes.len()];
+        for ((_, units), (sums, _)) in all.iter().zip(&self.of_units) {
+            for ((unit, _), sum) in units.iter().zip(device.download_sums(sums, units.len())) {
+                squares[*unit] = sum;
             }
         }
-        all
+        squares
     }
 }
+
+/// Rows at once from which on it is better to have few kinds of sizes than no rows in vain.
+const MUCH: usize = 1024;
 
 /// A unit by its number, with its examples.
 type Unit = (usize, Range<usize>);
 
-/// Units of one size, with that size, about as many as have `rows` rows. Units without examples are left out.
+/// The examples of units, one unit after the other; what a unit is short of `size` is no example.
+fn examples_of(size: usize, units: &[Unit]) -> Vec<u32> {
+    let of = |(_, examples): &Unit| {
+        let own = examples.clone().map(|example| example as u32);
+        own.chain(std::iter::repeat(u32::MAX)).take(size).collect::<Vec<_>>()
+    };
+    units.iter().flat_map(of).collect()
+}
+
+/// Units of about one size, with the largest size among them, about as many as have `rows` rows. Where a device takes much at once, units of several sizes go together: between powers of two there is one more. Units
+/// without examples are left out.
 fn some_of_one_size(sizes: &[usize], steps: usize, rows: usize) -> Vec<(usize, Vec<Unit>)> {
     let mut by_size = std::collections::BTreeMap::<usize, Vec<Unit>>::new();
     let mut start = 0;
     for (unit, &size) in sizes.iter().enumerate() {
-        by_size.entry(size).or_default().push((unit, start..start + size));
+        let power = size.next_power_of_two();
+        let class = match power * 3 / 4 {
+            _ if rows < MUCH => size,
+            less if less >= size && power >= 4 => less,
+            _ => power,
+        };
+        by_size.entry(class).or_default().push((unit, start..start + size));
         start += size;
     }
-    by_size.remove(&0);
+    by_size.retain(|_, units| {
+        units.retain(|(_, examples)| !examples.is_empty());
+        !units.is_empty()
+    });
     let mut all = Vec::new();
     for (size, units) in by_size {
         let count = (rows / (size * steps).max(1)).max(1);
@@ -285,5 +322,9 @@ mod tests {
             ]
         );
         assert_eq!(some_of_one_size(&[3, 3], 0, 0).len(), 2);
+        let few = some_of_one_size(&[1, 5, 6, 7, 0, 3, 4, 2], 10, 8192);
+        let sizes: Vec<usize> = few.iter().map(|(size, _)| *size).collect();
+        assert_eq!(sizes, [1, 2, 3, 4, 6, 8]);
+        assert_eq!(examples_of(6, &few[4].1), [1, 2, 3, 4, 5, u32::MAX, 6, 7, 8, 9, 10, 11]);
     }
 }

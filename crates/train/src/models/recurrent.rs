@@ -305,7 +305,7 @@ impl<D: Device, C: Cell<D>> LanguageModel<D> for RecurrentLanguageModel<D, C> {
             parameters,
             sequences,
         };
-        self.output.forward(&pass, last, false, &mut self.logits);
+        self.output.forward(&pass, last, None, &mut self.logits);
         rows_of(
             &self
                 .device

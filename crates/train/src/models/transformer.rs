@@ -380,7 +380,7 @@ impl<D: Device> LanguageModel<D> for TransformerLanguageModel<D> {
             width,
         };
         match &self.output {
-            Output::Linear(linear) => linear.forward(&pass, last, false, &mut self.logits),
+            Output::Linear(linear) => linear.forward(&pass, last, None, &mut self.logits),
             Output::Tied(bias) => {
                 self.embedding.logits(&pass, examples, last, &mut self.logits);
                 device.add_bias(
