@@ -36,6 +36,10 @@ pub trait Device: Clone + Send {
 
     // Memory.
 
+    /// Whether its memory is small enough to run out: then work is tried before it counts, and ends as [`crate::or_out_of_memory`] says.
+    fn may_run_out(&self) -> bool {
+        false
+    }
     /// A vector of zeros.
     fn zeros(&self, len: usize) -> Self::Buffer;
     /// A copy on the device.

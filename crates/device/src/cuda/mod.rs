@@ -121,6 +121,10 @@ impl Device for Cuda {
     type Sums = Vector<f64>;
     type Integers = Vector<i64>;
 
+    fn may_run_out(&self) -> bool {
+        true
+    }
+
     fn zeros(&self, len: usize) -> Numbers {
         self.gpu.zeros(len)
     }

@@ -5,8 +5,9 @@ use super::grid_sum::GridSum;
 use super::plan::{Summation, TrainingPlan};
 use super::row_by_row::{Added, Group, Sizes, add_points};
 use super::units::{Examples, Units};
+use crate::Error;
 use crate::model::{Model, Parameter};
-use device::Device;
+use device::{Device, OutOfMemory, or_out_of_memory};
 use sha2::{Digest, Sha256};
 
 /// Where gradients are computed.
@@ -22,6 +23,17 @@ pub(crate) struct Work<D: Device, M, E> {
     pub(crate) gradient: D::Buffer,
     /// The sum of a step, in grid steps of C·2^-30, with the count of an adaptive clip at the end. Private until the step was released.
     pub(crate) sum: GridSum<D>,
+}
+
+/// What a device says, in words of a run.
+pub(super) fn out_of_memory(out: OutOfMemory, at_once: usize, fits: usize) -> Error {
+    let mib = |bytes: usize| bytes >> 20;
+    Error::OutOfMemory {
+        at_once,
+        fits,
+        asked: mib(out.asked),
+        free: mib(out.free),
+    }
 }
 
 /// How many numbers the parameters of a model are.
@@ -51,6 +63,44 @@ impl<D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Work<D, M, E> {
     pub(crate) fn with_sizes(mut self, sizes: Sizes) -> Self {
         self.sizes = sizes;
         self
+    }
+
+    /// Takes a batch of the largest shape through the model, so that what has no room is refused before anything is charged. Nothing is kept of it but the room.
+    ///
+    /// # Errors
+    /// Where the device has no room, with how many examples at a time do fit.
+    pub(crate) fn rehearse(&mut self, plan: &TrainingPlan, parameters: &D::Buffer) -> Result<(), Error> {
+        let count = self.examples.count();
+        if !self.device.may_run_out() || count == 0 {
+            return Ok(());
+        }
+        let longest = (0..count).max_by_key(|example| self.examples.bytes(*example).len());
+        let at_once = self.at_once.clamp(1, count);
+        let (mut fits, mut refused) = (at_once, None);
+        while fits > 0 {
+            match or_out_of_memory(|| self.pass_of(plan, parameters, longest.unwrap_or(0), fits)) {
+                Ok(()) => break,
+                Err(out) => refused = Some(refused.unwrap_or(out)),
+            }
+            fits /= 2;
+        }
+        refused.map_or(Ok(()), |out| Err(out_of_memory(out, at_once, fits)))
+    }
+
+    /// A pass with one example, so many times, and room for the sum of a step. They are one unit where units have several examples, as far as one unit of the data has so many.
+    fn pass_of(&mut self, plan: &TrainingPlan, parameters: &D::Buffer, example: usize, times: usize) {
+        let len = self.device.len(&self.gradient);
+        self.sum = GridSum::new(&self.device, len + usize::from(plan.parameters().clip.count_steps().is_some()));
+        let batch = self.examples.gather(&vec![example; times]);
+        let size = self.units.most_examples().clamp(1, times);
+        let sizes: Vec<usize> = (0..times).step_by(size).map(|start| size.min(times - start)).collect();
+        if !self.units.one_example_each() && plan.parameters().summation == Summation::Float {
+            self.model.group(Some(&sizes));
+        }
+        let losses = self.model.backward(parameters, &batch);
+        self.model.squared_norms();
+        self.model.accumulate(&vec![0.0; losses.len()], &mut self.gradient);
+        self.model.group(None);
     }
 
     /// Leaves the sum of these units' gradients, each cut to length `clip`, in `sum`.
