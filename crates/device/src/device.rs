@@ -1,7 +1,7 @@
 //! The closed list of what layers and optimizers ask of a device.
 
 use crate::{
-    Adam, Mask, Matrix, MatrixMut, Momentum, Numbers, Product, Rows, Scalar, Sequences, Span, SpanMut,
+    Adam, Heads, Mask, Matrix, MatrixMut, Momentum, Numbers, Product, Rows, Scalar, Sequences, Span, SpanMut,
 };
 
 /// A function applied to each number.
@@ -232,6 +232,33 @@ pub trait Device: Clone + Send {
         input_gradient: &mut Self::Buffer,
         example_gradients: &mut Self::Buffer,
     );
+    /// What each head of causal attention finds: `context` ← softmax of `factor` times queries · keys, times values, in tiles. `logs` gets what [`Device::attention_backward`] needs. `false`, and nothing done, where the device has no such kernel for
+    /// these sizes: then products and softmax are made one after the other.
+    fn attention(
+        &self,
+        heads: Heads,
+        factor: f64,
+        projected: &Self::Buffer,
+        context: &mut Self::Buffer,
+        logs: &mut Self::Buffer,
+    ) -> bool {
+        let _ = (heads, factor, projected, context, logs);
+        false
+    }
+    /// `into` ← the gradient of queries, keys and values, laid out as `projected`, from that of the context; only after [`Device::attention`] was done.
+    fn attention_backward(
+        &self,
+        heads: Heads,
+        factor: f64,
+        projected: &Self::Buffer,
+        context: &Self::Buffer,
+        logs: &mut Self::Buffer,
+        gradient: &Self::Buffer,
+        into: &mut Self::Buffer,
+    ) {
+        let _ = (heads, factor, projected, context, logs, gradient, into);
+        unimplemented_kernel("attention_backward");
+    }
     /// In place: row i of each of `count` steps × steps matrices becomes the softmax of `factor` times its first i + 1 entries, then zeros. What is right
     /// of the diagonal is not read.
     fn causal_softmax(&self, count: usize, steps: usize, factor: f64, scores: &mut Self::Buffer);
@@ -407,4 +434,9 @@ pub trait Device: Clone + Send {
         parameters: &mut Self::Buffer,
         velocity: &mut Self::Buffer,
     );
+}
+
+/// A layer asked for a kernel after the device said that it has none.
+fn unimplemented_kernel(name: &str) -> ! {
+    panic!("this device has no kernel `{name}`")
 }

@@ -32,4 +32,4 @@ pub use memory::{OutOfMemory, or_out_of_memory};
 pub use numbers::{Elsewhere, Numbers, QuickNoise};
 pub use optimize::{Adam, Momentum};
 pub use scalar::Scalar;
-pub use shape::{Matrix, MatrixMut, Order, Product, Rows, Sequences, Span, SpanMut};
+pub use shape::{Heads, Matrix, MatrixMut, Order, Product, Rows, Sequences, Span, SpanMut};

@@ -1,6 +1,6 @@
 //! An NVIDIA GPU.
 //!
-//! Nothing of CUDA is needed to build this. Libraries are opened when a GPU is asked for: the driver, NVRTC, which compiles `cuda/kernels.cu` and `cuda/grid.cu` for the GPU at hand, and
+//! Nothing of CUDA is needed to build this. Libraries are opened when a GPU is asked for: the driver, NVRTC, which compiles the files of kernels beside this one for the GPU at hand, and
 //! cuBLAS for products of matrices.
 //!
 //! Work is queued on one stream and nobody waits for it but those who read results. Kernels add no numbers with atomics, so that the same work gives the same bits on the
@@ -15,6 +15,7 @@
 //! With [`Products::Half`] a and g are rounded once more, to bf16, and the gradient is that of the rounded ones: norms and sums are made of the same 16 bits, on tensor cores. What tensor cores err by, and
 //! what it does to round a factor again once it is weighted, is in the bound of each norm: `rounding.rs` has the proof.
 
+mod attention;
 mod cells;
 mod error;
 mod grid;
@@ -33,7 +34,7 @@ pub use product::Products;
 pub use vector::Vector;
 
 use crate::{
-    Activation, Adam, Device, Mask, Matrix, MatrixMut, Momentum, Product, Rows, Sequences, Span,
+    Activation, Adam, Device, Heads, Mask, Matrix, MatrixMut, Momentum, Product, Rows, Sequences, Span,
     SpanMut,
 };
 use launch::arguments;
@@ -413,6 +414,30 @@ impl Device for Cuda {
             input_gradient,
             example_gradients,
         )
+    }
+
+    fn attention(
+        &self,
+        heads: Heads,
+        factor: f64,
+        projected: &Numbers,
+        context: &mut Numbers,
+        logs: &mut Numbers,
+    ) -> bool {
+        Cuda::attention(self, heads, factor, projected, context, logs)
+    }
+
+    fn attention_backward(
+        &self,
+        heads: Heads,
+        factor: f64,
+        projected: &Numbers,
+        context: &Numbers,
+        logs: &mut Numbers,
+        gradient: &Numbers,
+        into: &mut Numbers,
+    ) {
+        Cuda::attention_backward(self, heads, factor, projected, context, logs, gradient, into)
     }
 
     fn causal_softmax(&self, count: usize, steps: usize, factor: f64, scores: &mut Numbers) {

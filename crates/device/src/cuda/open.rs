@@ -9,12 +9,18 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 /// What runs on it besides products.
-pub(super) const KERNELS: &str = concat!(include_str!("kernels.cu"), include_str!("grid.cu"));
+pub(super) const KERNELS: &str = concat!(
+    include_str!("kernels.cu"),
+    include_str!("attention.cu"),
+    include_str!("grid.cu")
+);
 
 /// A GPU with one stream: work is done in the order in which it was asked for.
 pub(super) struct Gpu {
     pub(super) context: Arc<CudaContext>,
     pub(super) stream: Arc<CudaStream>,
+    /// Whether its tensor cores multiply bf16.
+    pub(super) has_halves: bool,
     pub(super) functions: BTreeMap<&'static str, CudaFunction>,
     /// Held while kernels that share memory are queued, so that two threads do not mix theirs.
     pub(super) work: Mutex<Work>,
@@ -75,6 +81,7 @@ impl Gpu {
             }),
             context,
             stream,
+            has_halves: major >= 8,
             functions,
         })
     }
