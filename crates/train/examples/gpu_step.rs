@@ -1,15 +1,15 @@
 //! Times steps of training on a GPU, without and with privacy; for `bench/train-gpu-run`. Prints one JSON object.
 //!
 //! `gpu_step [lstm|transformer|people] [Full|Rounded|Half]` measures all or some. A private step is one of [`Trainer`], as `deniable train` takes it: a batch is drawn, then the backward pass, norms of all examples,
-//! clipping, the sum on a grid, exact Gaussian noise under a key that depends on the sum, and Adam. `gpu_step check` opens the GPU, which compiles all kernels, and `gpu_step profile KIND` takes three private steps, for a profiler.
+//! clipping, the sum on a grid, exact Gaussian noise under a key that depends on the sum, and Adam. `gpu_step check` opens the GPU, which compiles all kernels, `gpu_step profile KIND` takes three private steps, for a profiler, and `gpu_step people-cpu` needs no GPU: people with several texts on two threads.
 
 use accounting::{Budget, Delta, Ratio};
-use device::{Adam, Cuda, Device, Products};
+use device::{Adam, Cpu, Cuda, Device, Products};
 use mechanism::{Account, MemoryLedger, Sampling};
 use serde_json::{Value, json};
 use std::time::Instant;
 use train::model::Model;
-use train::models::{AnyLanguageModel, Network, Tokens};
+use train::models::{AnyLanguageModel, Network, Sharded, Tokens};
 use train::private::{
     Clip, Dataset, Parameters, PerUnit, PrivateData, Recipe, Summation, Task, Trainer, Units,
 };
@@ -80,6 +80,12 @@ fn run() -> Result<(), Failure> {
         }
         return Ok(());
     }
+    if first == Some("people-cpu") {
+        let cpu = Cpu::<f32>::new();
+        let build = |network: &Network| Ok(Sharded::new(&cpu, 2, || network.build(Cpu::new(), 1000))?);
+        println!("{}", serde_json::to_string_pretty(&people(&cpu, build)?)?);
+        return Ok(());
+    }
     let mut objects = Vec::new();
     for products in [Products::Half, Products::Rounded, Products::Full] {
         if !wants(&format!("{products:?}"), 1) {
@@ -90,7 +96,10 @@ fn run() -> Result<(), Failure> {
         }
     }
     let people = match wants("people", 0) {
-        true => people()?,
+        true => {
+            let cuda = Cuda::open(0, Products::Half)?;
+            people(&cuda, |network| Ok(network.build(cuda.clone(), 1000)?))?
+        }
         false => Value::Null,
     };
     let all = json!({ "steps": objects, "people": people });
@@ -169,13 +178,13 @@ impl Gpu {
 }
 
 /// A run of `steps` private steps over rows with these owners, about `batch` units in each.
-fn trainer(
-    cuda: &Cuda,
-    model: AnyLanguageModel<Cuda>,
+fn trainer<D: Device, M: Model<D, Batch = Tokens>>(
+    device: &D,
+    model: M,
     rows: Tokens,
     units: Units,
     (batch, at_once, steps): (usize, usize, usize),
-) -> Result<Trainer<Cuda, AnyLanguageModel<Cuda>, Dataset<Tokens>>, Failure> {
+) -> Result<Trainer<D, M, Dataset<Tokens>>, Failure> {
     let of = units.count() as u64;
     let parameters = Parameters {
         whose: "unit".to_owned(),
@@ -195,7 +204,7 @@ fn trainer(
     let budget = Budget::new(plan.guarantee().promise().clone(), plan.unit());
     let mut account = Account::open(MemoryLedger::new(budget))?;
     let task = Task {
-        device: cuda.clone(),
+        device: device.clone(),
         model,
         data: PrivateData::new(Dataset::new("synthetic tokens", rows), units),
     };
@@ -204,7 +213,14 @@ fn trainer(
         threads: std::thread::available_parallelism()?.get(),
         ..Recipe::adam(1e-3)
     };
-    Ok(Trainer::begin(&mut account, task, plan, recipe, None, "a measurement")?)
+    Ok(Trainer::begin(
+        &mut account,
+        task,
+        plan,
+        recipe,
+        None,
+        "a measurement",
+    )?)
 }
 
 /// Times of private steps, and their memory.
@@ -222,38 +238,40 @@ fn private(gpu: &mut Gpu, case: &Case, warm: usize, timed: usize) -> Result<(Vec
     }
 }
 
-/// People with several texts: seconds of 60 steps of about 512 texts of 30 tokens, for an LSTM of 128, by how many texts each person has.
-fn people() -> Result<Value, Failure> {
+/// People with several texts: seconds of 60 steps of about 512 texts of 30 tokens, for an LSTM of 128, by how many texts each person has. The first run is for what is done once.
+fn people<D: Device, M: Model<D, Batch = Tokens>>(
+    device: &D,
+    build: impl Fn(&Network) -> Result<M, Failure>,
+) -> Result<Value, Failure> {
+    const ROWS: usize = 4096;
     let network = Network::Lstm {
         embedding: 64,
         hidden: 128,
         dropout: 0.0,
     };
-    let cuda = Cuda::open(0, Products::Half)?;
+    let each = |texts: usize| Units::by_key((0..ROWS).map(|row| row / texts), PerUnit::Sum);
+    let owner =
+        |row: usize| row / 136 * 16 + (0..16).find(|k| row % 136 < (k + 1) * (k + 2) / 2).unwrap_or(15);
+    let mixed = Units::by_key((0..ROWS).map(owner), PerUnit::Sum);
+    let kinds = [
+        ("first", Units::each_example(ROWS)),
+        ("texts_by_themselves", Units::each_example(ROWS)),
+        ("persons_of_1", each(1)),
+        ("persons_of_2", each(2)),
+        ("persons_of_4", each(4)),
+        ("persons_of_8", each(8)),
+        ("persons_of_16", each(16)),
+        ("persons_of_1_to_16", mixed),
+    ];
     let mut seconds = serde_json::Map::new();
-    for texts in [0, 1, 2, 4, 8, 16] {
-        // 0: each text is a unit by itself. 16 is for persons with 1 to 16 texts each, 8.5 on average.
-        let rows = 4096usize;
-        let units = match texts {
-            0 => Units::each_example(rows),
-            16 => {
-                let owner = |row: usize| row / 136 * 16 + (0..16).find(|k| row % 136 < (k + 1) * (k + 2) / 2).unwrap_or(15);
-                Units::by_key((0..rows).map(owner), PerUnit::Sum)
-            }
-            _ => Units::by_key((0..rows).map(|row| row / texts), PerUnit::Sum),
-        };
-        let batch = 512 * units.count() / rows;
-        let model = network.build(cuda.clone(), 1000)?;
-        let mut trainer = trainer(&cuda, model, tokens(1000, rows, 30)?, units, (batch, 512, 60))?;
+    for (name, units) in kinds {
+        let batch = 512 * units.count() / ROWS;
+        let rows = tokens(1000, ROWS, 30)?;
+        let mut trainer = trainer(device, build(&network)?, rows, units, (batch, 512, 60))?;
         let start = Instant::now();
         while trainer.step()?.is_some() {}
-        cuda.synchronize();
-        let name = match texts {
-            0 => "texts_by_themselves".to_owned(),
-            16 => "persons_of_1_to_16".to_owned(),
-            _ => format!("persons_of_{texts}"),
-        };
-        seconds.insert(name, json!(start.elapsed().as_secs_f64()));
+        device.download(trainer.parameters());
+        seconds.insert(name.to_owned(), json!(start.elapsed().as_secs_f64()));
     }
     Ok(Value::Object(seconds))
 }
@@ -377,7 +395,10 @@ impl Run {
 }
 
 fn clipped(norms: &[f64]) -> Vec<f64> {
-    norms.iter().map(|square| (CLIP / square.sqrt()).min(1.0)).collect()
+    norms
+        .iter()
+        .map(|square| (CLIP / square.sqrt()).min(1.0))
+        .collect()
 }
 
 fn summary(times: &[f64]) -> Value {

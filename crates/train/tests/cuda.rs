@@ -219,8 +219,17 @@ fn units_have_the_same_norms_on_a_gpu() {
         tied,
         dropout: 0.0,
     };
-    fn of<D: Device>(device: &D, mut model: impl Model<D, Batch = Tokens>, batch: &Tokens, sizes: &[usize]) -> Vec<f64> {
-        let start: Vec<_> = model.initial(3).iter().map(|&value| D::Scalar::from_f64(value.into())).collect();
+    fn of<D: Device>(
+        device: &D,
+        mut model: impl Model<D, Batch = Tokens>,
+        batch: &Tokens,
+        sizes: &[usize],
+    ) -> Vec<f64> {
+        let start: Vec<_> = model
+            .initial(3)
+            .iter()
+            .map(|&value| D::Scalar::from_f64(value.into()))
+            .collect();
         assert!(model.group(Some(sizes)));
         model.backward(&device.upload(&start), batch);
         model.squared_norms()
@@ -233,12 +242,25 @@ fn units_have_the_same_norms_on_a_gpu() {
         let model = TransformerLanguageModel::new(cuda.clone(), shape(tied)).expect("a shape");
         pairs.push((of(&cuda, model, &batch, &sizes), truth));
     }
-    let truth = of(&processor, LstmLanguageModel::new(processor.clone(), SHAPE).expect("a shape"), &batch, &sizes);
-    let ours = of(&cuda, LstmLanguageModel::new(cuda.clone(), SHAPE).expect("a shape"), &batch, &sizes);
+    let truth = of(
+        &processor,
+        LstmLanguageModel::new(processor.clone(), SHAPE).expect("a shape"),
+        &batch,
+        &sizes,
+    );
+    let ours = of(
+        &cuda,
+        LstmLanguageModel::new(cuda.clone(), SHAPE).expect("a shape"),
+        &batch,
+        &sizes,
+    );
     pairs.push((ours, truth));
     for (ours, truth) in pairs {
         for (ours, truth) in ours.iter().zip(&truth) {
-            assert!(*ours > truth * (1.0 - 1e-3) && *ours < truth * 1.02, "{ours} and {truth}");
+            assert!(
+                *ours > truth * (1.0 - 1e-3) && *ours < truth * 1.02,
+                "{ours} and {truth}"
+            );
         }
     }
 }

@@ -511,7 +511,11 @@ macro_rules! device_of {
                     output: &mut Vec<u32>,
                 ) {
                     for (output, &row) in output.iter_mut().zip(&chosen[..count]) {
-                        *output = if row == u32::MAX { 0 } else { tokens[row as usize] };
+                        *output = if row == u32::MAX {
+                            0
+                        } else {
+                            tokens[row as usize]
+                        };
                     }
                 }
 

@@ -18,20 +18,13 @@ __device__ void multiply_tile(float* c, const unsigned* a, unsigned b0, unsigned
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-// Some lines of one head, side by side and, where asked for, transposed; zeros beyond the last step. Rows of both have eight numbers more, so that reads meet no bank twice.
-template <int D, int N> __device__ void load_tile(
-    const float* from, size stride, size first, size steps, unsigned short* lines, unsigned short* columns
-) {
-    for (unsigned i = threadIdx.x; i < N * D / 2; i += blockDim.x) {
-        unsigned line = i / (D / 2), j = 2 * (i % (D / 2));
-        float2 x = make_float2(0.0f, 0.0f);
-        if (first + line < steps) x = *(const float2*)(from + (first + line) * stride + j);
-        unsigned both = pair_of(x.x, x.y);
-        if (lines) *(unsigned*)(lines + line * (D + 8) + j) = both;
-        if (columns) {
-            columns[j * (N + 8) + line] = both & 0xffffu;
-            columns[(j + 1) * (N + 8) + line] = both >> 16;
-        }
+// Some lines of one head, side by side; zeros beyond the last step. Lines have eight numbers more, so that reads meet no bank twice.
+template <int D, int N> __device__ void load_tile(const float* from, size stride, size first, size steps, unsigned short* lines) {
+    for (unsigned i = threadIdx.x; i < N * D / 4; i += blockDim.x) {
+        unsigned line = i / (D / 4), j = 4 * (i % (D / 4));
+        float4 x = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+        if (first + line < steps) x = *(const float4*)(from + (first + line) * stride + j);
+        *(uint2*)(lines + line * (D + 8) + j) = make_uint2(pair_of(x.x, x.y), pair_of(x.z, x.w));
     }
 }
 
@@ -57,6 +50,17 @@ template <int K> __device__ void multiply_lines(float* c, const unsigned (*left)
     for (int k = 0; k < K / 16; k++) {
         const unsigned short* at = lines + g * pitch + 16 * k + 2 * t;
         multiply_tile(c, left[k], *(const unsigned*)at, *(const unsigned*)(at + 8));
+    }
+}
+
+// c += the left factor times 8 columns of a tile of K lines, which are turned as they are read.
+template <int K> __device__ void multiply_columns(float* c, const unsigned (*left)[4], const unsigned short* columns, int pitch) {
+    unsigned lane = threadIdx.x & 31;
+    #pragma unroll
+    for (int k = 0; k < K / 16; k++) {
+        unsigned b0, b1, at = (unsigned)__cvta_generic_to_shared(columns + (16 * k + (lane & 15)) * pitch);
+        asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];" : "=r"(b0), "=r"(b1) : "r"(at));
+        multiply_tile(c, left[k], b0, b1);
     }
 }
 
@@ -88,7 +92,7 @@ template <int D> __device__ void attention_forward(
     size steps, size heads, size width, float scale, const float* projected, float* context, float* logs
 ) {
     const int N = 64;
-    __shared__ __align__(16) unsigned short keys[N * (D + 8)], values[D * (N + 8)];
+    __shared__ __align__(16) unsigned short keys[N * (D + 8)], values[N * (D + 8)];
     size example = blockIdx.x / heads, head = blockIdx.x % heads, stride = 3 * width;
     const float* rows = projected + example * steps * stride + head * D;
     unsigned warp = threadIdx.x >> 5, lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
@@ -98,8 +102,8 @@ template <int D> __device__ void attention_forward(
     float found[D / 8][4] = {}, most[2] = {LOWEST, LOWEST}, sums[2] = {0.0f, 0.0f};
     for (size from = 0; from < steps && from < block + LINES; from += N) {
         __syncthreads();
-        load_tile<D, N>(rows + width, stride, from, steps, keys, 0);
-        load_tile<D, N>(rows + 2 * width, stride, from, steps, 0, values);
+        load_tile<D, N>(rows + width, stride, from, steps, keys);
+        load_tile<D, N>(rows + 2 * width, stride, from, steps, values);
         __syncthreads();
         if (from > first + 15) continue;
         float scores[N / 8][4] = {};
@@ -142,7 +146,7 @@ template <int D> __device__ void attention_forward(
         unsigned shares[N / 16][4];
         as_left<N / 8>(scores, shares);
         #pragma unroll
-        for (int n = 0; n < D / 8; n++) multiply_lines<N>(found[n], shares, values + 8 * n * (N + 8), N + 8);
+        for (int n = 0; n < D / 8; n++) multiply_columns<N>(found[n], shares, values + 8 * n, D + 8);
     }
     #pragma unroll
     for (int half = 0; half < 2; half++) {
@@ -187,7 +191,7 @@ template <int D> __device__ void attention_keys(
     const float* logs, const float* deltas, float* into
 ) {
     const int N = 32;
-    __shared__ __align__(16) unsigned short queries[N * (D + 8)], turned[D * (N + 8)], found[N * (D + 8)], across[D * (N + 8)];
+    __shared__ __align__(16) unsigned short queries[N * (D + 8)], found[N * (D + 8)];
     __shared__ float own_logs[N], own_deltas[N];
     size example = blockIdx.x / heads, head = blockIdx.x % heads, stride = 3 * width;
     const float* rows = projected + example * steps * stride + head * D;
@@ -200,8 +204,8 @@ template <int D> __device__ void attention_keys(
     float of_keys[D / 8][4] = {}, of_values[D / 8][4] = {};
     for (size from = block; from < steps; from += N) {
         __syncthreads();
-        load_tile<D, N>(rows, stride, from, steps, queries, turned);
-        load_tile<D, N>(gradients, width, from, steps, found, across);
+        load_tile<D, N>(rows, stride, from, steps, queries);
+        load_tile<D, N>(gradients, width, from, steps, found);
         if (threadIdx.x < N) {
             bool there = from + threadIdx.x < steps;
             own_logs[threadIdx.x] = there ? logs[blockIdx.x * steps + from + threadIdx.x] : 0.0f;
@@ -219,10 +223,10 @@ template <int D> __device__ void attention_keys(
         unsigned left[N / 16][4];
         as_left<N / 8>(scores, left);
         #pragma unroll
-        for (int n = 0; n < D / 8; n++) multiply_lines<N>(of_values[n], left, across + 8 * n * (N + 8), N + 8);
+        for (int n = 0; n < D / 8; n++) multiply_columns<N>(of_values[n], left, found + 8 * n, D + 8);
         as_left<N / 8>(shares, left);
         #pragma unroll
-        for (int n = 0; n < D / 8; n++) multiply_lines<N>(of_keys[n], left, turned + 8 * n * (N + 8), N + 8);
+        for (int n = 0; n < D / 8; n++) multiply_columns<N>(of_keys[n], left, queries + 8 * n, D + 8);
     }
     float* to = into + example * steps * stride + head * D;
     store_lines<D>(of_keys, to + width, stride, first, steps);
@@ -235,7 +239,7 @@ template <int D> __device__ void attention_queries(
     const float* logs, const float* deltas, float* into
 ) {
     const int N = 32;
-    __shared__ __align__(16) unsigned short keys[N * (D + 8)], turned[D * (N + 8)], values[N * (D + 8)];
+    __shared__ __align__(16) unsigned short keys[N * (D + 8)], values[N * (D + 8)];
     __shared__ float own_logs[LINES], own_deltas[LINES];
     size example = blockIdx.x / heads, head = blockIdx.x % heads, stride = 3 * width;
     const float* rows = projected + example * steps * stride + head * D;
@@ -252,8 +256,8 @@ template <int D> __device__ void attention_queries(
     float of_queries[D / 8][4] = {};
     for (size from = 0; from < steps && from < block + LINES; from += N) {
         __syncthreads();
-        load_tile<D, N>(rows + width, stride, from, steps, keys, turned);
-        load_tile<D, N>(rows + 2 * width, stride, from, steps, values, 0);
+        load_tile<D, N>(rows + width, stride, from, steps, keys);
+        load_tile<D, N>(rows + 2 * width, stride, from, steps, values);
         __syncthreads();
         if (from > first + 15) continue;
         float scores[N / 8][4] = {}, shares[N / 8][4] = {};
@@ -266,7 +270,7 @@ template <int D> __device__ void attention_queries(
         unsigned left[N / 16][4];
         as_left<N / 8>(shares, left);
         #pragma unroll
-        for (int n = 0; n < D / 8; n++) multiply_lines<N>(of_queries[n], left, turned + 8 * n * (N + 8), N + 8);
+        for (int n = 0; n < D / 8; n++) multiply_columns<N>(of_queries[n], left, keys + 8 * n, D + 8);
     }
     store_lines<D>(of_queries, into + example * steps * stride + head * D, stride, first, steps);
 }

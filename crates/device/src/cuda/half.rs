@@ -30,13 +30,17 @@ impl Gpu {
         self.reserve(into, count * lines * stride);
         let values = from.address(lines, length, count);
         let copy = into.at(0, count * lines * stride);
-        let quads = [from.row, from.batch, length].iter().all(|size| size.is_multiple_of(4));
+        let quads = [from.row, from.batch, length]
+            .iter()
+            .all(|size| size.is_multiple_of(4));
         let quads = quads && values.is_multiple_of(16);
         let numbers = count * lines * length;
         self.over(
             "to_half",
             if quads { numbers / 4 } else { numbers },
-            arguments![numbers, lines, length, from.row, from.batch, stride, quads, values, copy],
+            arguments![
+                numbers, lines, length, from.row, from.batch, stride, quads, values, copy
+            ],
         );
         Factor {
             vector: into,
@@ -71,7 +75,9 @@ impl Gpu {
         let [left, right, _] = halves;
         let rounded = |into, factor: Factor<'_>, rows, columns| match factor.column {
             1 => self.halved(into, factor, [rows, columns], 1),
-            _ => self.halved(into, factor.transposed(), [columns, rows], 1).transposed(),
+            _ => self
+                .halved(into, factor.transposed(), [columns, rows], 1)
+                .transposed(),
         };
         let (a, b) = (rounded(left, a, rows, inner), rounded(right, b, inner, columns));
         self.multiply(blas, Products::Half, product, alpha, a, b, beta, c);
@@ -90,7 +96,8 @@ impl Gpu {
         let stride = rows.width.next_multiple_of(8);
         self.reserve(into, count * stride);
         let values = super::norms::address(sequences, rows);
-        let quads = rows.width.is_multiple_of(4) && rows.stride.is_multiple_of(4) && values.is_multiple_of(16);
+        let quads =
+            rows.width.is_multiple_of(4) && rows.stride.is_multiple_of(4) && values.is_multiple_of(16);
         let numbers = count * rows.width;
         self.over(
             "to_half_weighted",

@@ -565,6 +565,7 @@ extern "C" __global__ void total_norms(
     double total = 0.0, all = 0.0;
     for (size j = threadIdx.x; j < width; j += blockDim.x) {
         float sum = 0.0f;
+        #pragma unroll 8
         for (unsigned t = 0; t < rows.steps; t++) {
             float value = values[rows.row(blockIdx.x, t) * stride + j];
             sum += half ? rounded(value) : value;
@@ -578,15 +579,16 @@ extern "C" __global__ void total_norms(
     if (threadIdx.x == 0) sums[blockIdx.x] += norm * norm;
 }
 
-// A warp a step: its inner products with itself and with earlier steps of the same token.
-extern "C" __global__ void token_norms(
+// A warp a step: its inner products with itself and with earlier steps of the same token. Blocks of an example take turns at its steps: blockIdx.y of gridDim.y.
+extern "C" __global__ void token_parts(
     size examples, size steps, size by_steps, double error, const unsigned* tokens, const float* values, size stride,
-    size width, const float* lengths, double* sums
+    size width, const float* lengths, double* parts
 ) {
     Rows rows(examples, steps, by_steps);
     unsigned lane = threadIdx.x & 31;
     double total = 0.0, bound = 0.0;
-    for (unsigned t = threadIdx.x >> 5; t < rows.steps; t += blockDim.x >> 5) {
+    unsigned warps = blockDim.x >> 5;
+    for (unsigned t = blockIdx.y * warps + (threadIdx.x >> 5); t < rows.steps; t += gridDim.y * warps) {
         size row = rows.row(blockIdx.x, t);
         const float* left = values + row * stride;
         unsigned token = tokens[row];
@@ -609,7 +611,16 @@ extern "C" __global__ void token_norms(
     }
     total = block_sum(total);
     bound = block_sum(bound);
-    if (threadIdx.x == 0) sums[blockIdx.x] += total + error * bound;
+    if (threadIdx.x == 0) parts[(size)blockIdx.x * gridDim.y + blockIdx.y] = total + error * bound;
+}
+
+// Adds the parts of each example, in order.
+extern "C" __global__ void token_norms(size n, size count, const double* parts, double* sums) {
+    EACH(i, n) {
+        double total = 0.0;
+        for (size part = 0; part < count; part++) total += parts[i * count + part];
+        sums[i] += total;
+    }
 }
 
 // `products` holds ⟨embedded_t, a_s⟩ of the examples from `first` on; `heights` and `lengths` are those of all rows of both factors.

@@ -60,15 +60,20 @@ impl std::fmt::Debug for Cuda {
 }
 
 impl Cuda {
-    /// The first GPU, with rounded products of activations.
+    /// The first GPU, with products of factors rounded to bf16.
     pub fn new() -> Result<Self, CudaError> {
-        Self::open(0, Products::Rounded)
+        Self::open(0, Products::Half)
     }
 
-    /// The GPU of this number.
+    /// The GPU of this number. Where it has no tensor cores for bf16, products are rounded as by [`Products::Rounded`].
     pub fn open(number: usize, products: Products) -> Result<Self, CudaError> {
+        let gpu = Gpu::open(number)?;
+        let products = match products {
+            Products::Half if !gpu.has_halves => Products::Rounded,
+            products => products,
+        };
         Ok(Self {
-            gpu: Arc::new(Gpu::open(number)?),
+            gpu: Arc::new(gpu),
             products,
         })
     }
@@ -484,13 +489,7 @@ impl Device for Cuda {
     // A few hundred megabytes of the widest rows.
     const ROWS_TOGETHER: usize = 8192;
 
-    fn choose_rows(
-        &self,
-        count: usize,
-        chosen: &Vector<u32>,
-        rows: Rows<'_, Numbers>,
-        output: &mut Numbers,
-    ) {
+    fn choose_rows(&self, count: usize, chosen: &Vector<u32>, rows: Rows<'_, Numbers>, output: &mut Numbers) {
         Cuda::choose_rows(self, count, chosen, rows, output)
     }
 
@@ -516,7 +515,8 @@ impl Device for Cuda {
         gradients: &[Rows<'_, Numbers>],
         sums: &mut Vector<f64>,
     ) {
-        self.gpu.pair_norms(self.products, sequences, inputs, one, gradients, sums);
+        self.gpu
+            .pair_norms(self.products, sequences, inputs, one, gradients, sums);
     }
 
     fn product_norms(
@@ -527,7 +527,8 @@ impl Device for Cuda {
         gradient: Rows<'_, Numbers>,
         sums: &mut Vector<f64>,
     ) {
-        self.gpu.product_norms(self.products, sequences, input, one, gradient, sums);
+        self.gpu
+            .product_norms(self.products, sequences, input, one, gradient, sums);
     }
 
     fn token_norms(
@@ -564,8 +565,17 @@ impl Device for Cuda {
         bias: Option<usize>,
     ) {
         let (buffer, start) = (into.buffer, into.start);
-        self.gpu
-            .weighted_product(self.products, sequences, weights, input, gradient, buffer, start, stride, bias);
+        self.gpu.weighted_product(
+            self.products,
+            sequences,
+            weights,
+            input,
+            gradient,
+            buffer,
+            start,
+            stride,
+            bias,
+        );
     }
 
     fn weighted_bias(

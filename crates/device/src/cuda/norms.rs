@@ -1,10 +1,10 @@
 //! Norms of examples' gradients, and weighted sums of them: products of matrices in full `f32` or of factors rounded to bf16, some examples or rows at a time.
 
+use super::half;
 use super::launch::{THREADS, arguments};
 use super::open::{Gpu, Work};
 use super::product::{Factor, Into, Number, Products};
 use super::vector::Vector;
-use super::half;
 use crate::rounding::{HALVES, Rounding, WEIGHING};
 use crate::{Order, Product, Rows, Scalar, Sequences};
 use cudarc::cublas::CudaBlas;
@@ -191,11 +191,25 @@ impl Gpu {
             let parts = pairs.div_ceil(PAIRS).min(64);
             self.reserve(doubles, count * parts);
             let partial = doubles.at(0, count * parts);
-            self.launch("pair_parts", (count, parts), arguments![pairs, one, left, right, partial]);
+            self.launch(
+                "pair_parts",
+                (count, parts),
+                arguments![pairs, one, left, right, partial],
+            );
             self.launch(
                 "pair_total",
                 (count, 1),
-                arguments![steps, one, error, exact.weighing, left, right, parts, partial, sums],
+                arguments![
+                    steps,
+                    one,
+                    error,
+                    exact.weighing,
+                    left,
+                    right,
+                    parts,
+                    partial,
+                    sums
+                ],
             );
         }
     }
@@ -222,9 +236,10 @@ impl Gpu {
         // Lengths are those of rows before they are rounded.
         let rounding = 1.0 + 4.0 * exact.weighing;
         let of_lengths = depth(height.max(width));
-        let error = exact
-            .rounding
-            .products(depth_of_products(std::iter::once(steps), exact.at_once), of_lengths);
+        let error = exact.rounding.products(
+            depth_of_products(std::iter::once(steps), exact.at_once),
+            of_lengths,
+        );
         let error = (error + exact.weighing) * rounding;
         let Work {
             blas,
@@ -357,7 +372,8 @@ impl Gpu {
         sums: &mut Vector<f64>,
     ) {
         let count = sequences.rows();
-        let lengths = &mut self.work().scratch[1];
+        let Work { scratch, doubles, .. } = &mut *self.work();
+        let [_, lengths] = scratch;
         self.reserve(lengths, count);
         let lengths = lengths.at(0, count);
         self.row_lengths(&sequences, &gradient, lengths);
@@ -366,10 +382,20 @@ impl Gpu {
         let (stride, width) = (gradient.stride, gradient.width);
         // The other factor of each pair is 1, which is exact.
         let error = ROUNDING.pairs(depth(width), 0, sequences.steps);
+        // Few units of many steps would leave most of a GPU idle.
+        let parts = sequences.steps.div_ceil(32).clamp(1, 32);
+        self.reserve(doubles, sequences.examples * parts);
+        let partial = doubles.at(0, sequences.examples * parts);
         self.launch(
+            "token_parts",
+            (sequences.examples, parts),
+            steps![sequences, error, tokens, values, stride, width, lengths, partial],
+        );
+        let examples = sequences.examples;
+        self.over(
             "token_norms",
-            (sequences.examples, 1),
-            steps![sequences, error, tokens, values, stride, width, lengths, sums],
+            examples,
+            arguments![examples, parts, partial, sums],
         );
     }
 
@@ -525,6 +551,9 @@ impl Gpu {
         bias: Option<usize>,
     ) {
         let (height, width, rows) = (input.width, gradient.width, sequences.rows());
+        if rows == 0 || width == 0 {
+            return;
+        }
         let at_once = (half::ROOM / (height.max(width) + 8)).clamp(1, rows);
         let Work { blas, halves, .. } = &mut *self.work();
         let [left, right, ones] = halves;

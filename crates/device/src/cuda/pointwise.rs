@@ -51,7 +51,11 @@ impl Cuda {
         let room = tokens.len();
         let (chosen, output) = (chosen.at(0, count), output.at(0, count));
         let tokens = tokens.at(0, room);
-        self.gpu.over("choose_tokens", count, arguments![count, chosen, tokens, room, output]);
+        self.gpu.over(
+            "choose_tokens",
+            count,
+            arguments![count, chosen, tokens, room, output],
+        );
     }
 
     pub(super) fn scatter_add(

@@ -185,7 +185,13 @@ fn products_of_halves_are_near() {
     let (outputs, own) = all(&cuda, false);
     assert!(integers == own, "grids are exact");
     compare("the GPU", &outputs, &truth, |name| {
-        let multiplied = ["gemm", "weighted_product", "pair_norms", "product_norms", "tied_norms"];
+        let multiplied = [
+            "gemm",
+            "weighted_product",
+            "pair_norms",
+            "product_norms",
+            "tied_norms",
+        ];
         if multiplied.iter().any(|kernel| name.starts_with(kernel)) {
             2e-2
         } else {

@@ -47,7 +47,9 @@ pub(crate) fn gradients<D: Device>(
         inputs.keep_sums(label(name), sums, examples);
     };
     let mut chosen = device.indices(count);
-    let places: Vec<u32> = (0..count as u32).map(|row| (row * 7 + 3) % count as u32).collect();
+    let places: Vec<u32> = (0..count as u32)
+        .map(|row| (row * 7 + 3) % count as u32)
+        .collect();
     device.write_indices(&places, &mut chosen);
     let (mut rows, mut picked) = (device.zeros(count * width), device.indices(count));
     device.choose_rows(count, &chosen, g, &mut rows);

@@ -46,12 +46,7 @@ impl<'a, D: Device> Norms<'a, D> {
     }
 
     /// See [`Device::pair_norms`].
-    pub fn pairs(
-        &mut self,
-        inputs: &[Rows<'_, D::Buffer>],
-        one: bool,
-        gradients: &[Rows<'_, D::Buffer>],
-    ) {
+    pub fn pairs(&mut self, inputs: &[Rows<'_, D::Buffer>], one: bool, gradients: &[Rows<'_, D::Buffer>]) {
         let (device, sequences) = (self.device, self.sequences);
         let Some(together) = &mut self.together else {
             return device.pair_norms(sequences, inputs, one, gradients, self.sums);
@@ -100,8 +95,7 @@ impl<'a, D: Device> Norms<'a, D> {
             return device.tied_norms(sequences, tokens, embedded, input, logits, self.sums);
         };
         together.choose_tokens(device, sequences.rows(), tokens);
-        let (rows, tokens) =
-            together.rows_and_tokens(device, sequences.rows(), &[embedded, input, logits]);
+        let (rows, tokens) = together.rows_and_tokens(device, sequences.rows(), &[embedded, input, logits]);
         device.tied_norms(sequences, tokens, rows[0], rows[1], rows[2], self.sums);
     }
 
@@ -274,7 +268,9 @@ type Unit = (usize, Range<usize>);
 fn examples_of(size: usize, units: &[Unit]) -> Vec<u32> {
     let of = |(_, examples): &Unit| {
         let own = examples.clone().map(|example| example as u32);
-        own.chain(std::iter::repeat(u32::MAX)).take(size).collect::<Vec<_>>()
+        own.chain(std::iter::repeat(u32::MAX))
+            .take(size)
+            .collect::<Vec<_>>()
     };
     units.iter().flat_map(of).collect()
 }
@@ -291,7 +287,10 @@ fn some_of_one_size(sizes: &[usize], steps: usize, rows: usize) -> Vec<(usize, V
             less if less >= size && power >= 4 => less,
             _ => power,
         };
-        by_size.entry(class).or_default().push((unit, start..start + size));
+        by_size
+            .entry(class)
+            .or_default()
+            .push((unit, start..start + size));
         start += size;
     }
     by_size.retain(|_, units| {
@@ -325,6 +324,9 @@ mod tests {
         let few = some_of_one_size(&[1, 5, 6, 7, 0, 3, 4, 2], 10, 8192);
         let sizes: Vec<usize> = few.iter().map(|(size, _)| *size).collect();
         assert_eq!(sizes, [1, 2, 3, 4, 6, 8]);
-        assert_eq!(examples_of(6, &few[4].1), [1, 2, 3, 4, 5, u32::MAX, 6, 7, 8, 9, 10, 11]);
+        assert_eq!(
+            examples_of(6, &few[4].1),
+            [1, 2, 3, 4, 5, u32::MAX, 6, 7, 8, 9, 10, 11]
+        );
     }
 }

@@ -3,7 +3,9 @@
 use super::error::{share, size};
 use super::language::{Counts, Text, rows_of};
 use super::{LanguageModel, ModelError, Part, Tokens};
-use crate::layers::{Cell, Dropout, Embedding, Grouping, Gru, Linear, Lstm, Parameters, Pass, Total, reserve};
+use crate::layers::{
+    Cell, Dropout, Embedding, Grouping, Gru, Linear, Lstm, Parameters, Pass, Total, reserve,
+};
 use crate::model::{Model, Parameter};
 use device::{Device, Order, Rows, Sequences, Span, SpanMut};
 

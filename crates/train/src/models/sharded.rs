@@ -280,7 +280,11 @@ where
         }
         let cuts = (0..=count).map(|part| examples * part / count);
         let Some(sizes) = &self.sizes else {
-            return cuts.clone().zip(cuts.skip(1)).map(|(start, end)| start..end).collect();
+            return cuts
+                .clone()
+                .zip(cuts.skip(1))
+                .map(|(start, end)| start..end)
+                .collect();
         };
         // No unit is cut in two: a part ends where a unit does, at that place or after it.
         let ends: Vec<usize> = sizes

@@ -90,16 +90,23 @@ impl<D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Work<D, M, E> {
     /// A pass with one example, so many times, and room for the sum of a step. They are one unit where units have several examples, as far as one unit of the data has so many.
     fn pass_of(&mut self, plan: &TrainingPlan, parameters: &D::Buffer, example: usize, times: usize) {
         let len = self.device.len(&self.gradient);
-        self.sum = GridSum::new(&self.device, len + usize::from(plan.parameters().clip.count_steps().is_some()));
+        self.sum = GridSum::new(
+            &self.device,
+            len + usize::from(plan.parameters().clip.count_steps().is_some()),
+        );
         let batch = self.examples.gather(&vec![example; times]);
         let size = self.units.most_examples().clamp(1, times);
-        let sizes: Vec<usize> = (0..times).step_by(size).map(|start| size.min(times - start)).collect();
+        let sizes: Vec<usize> = (0..times)
+            .step_by(size)
+            .map(|start| size.min(times - start))
+            .collect();
         if !self.units.one_example_each() && plan.parameters().summation == Summation::Float {
             self.model.group(Some(&sizes));
         }
         let losses = self.model.backward(parameters, &batch);
         self.model.squared_norms();
-        self.model.accumulate(&vec![0.0; losses.len()], &mut self.gradient);
+        self.model
+            .accumulate(&vec![0.0; losses.len()], &mut self.gradient);
         self.model.group(None);
     }
 
@@ -226,8 +233,9 @@ impl<D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Work<D, M, E> {
         expected: f64,
     ) -> Losses {
         let at_once = self.at_once.max(1);
-        let (units, large): (Vec<_>, Vec<_>) =
-            groups.into_iter().partition(|(examples, _)| examples.len() <= at_once);
+        let (units, large): (Vec<_>, Vec<_>) = groups
+            .into_iter()
+            .partition(|(examples, _)| examples.len() <= at_once);
         // Units without examples add nothing, and are short enough.
         let (units, empty): (Vec<_>, Vec<_>) =
             units.into_iter().partition(|(examples, _)| !examples.is_empty());

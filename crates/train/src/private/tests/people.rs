@@ -1,7 +1,9 @@
 //! Units with several texts: clipped as one, wherever their texts stand and whoever is in the batch.
 
 use super::*;
-use crate::models::{LstmLanguageModel, Network, RecurrentShape, Tokens, TransformerLanguageModel, TransformerShape};
+use crate::models::{
+    LstmLanguageModel, Network, RecurrentShape, Tokens, TransformerLanguageModel, TransformerShape,
+};
 use proptest::prelude::*;
 
 const VOCABULARY: usize = 13;
@@ -78,7 +80,10 @@ impl<M: Model<Cpu<f32>, Batch = Tokens>> Model<Cpu<f32>> for Normed<M> {
                 let texts = self.model.squared_norms();
                 self.model.group(self.sizes.as_deref());
                 let mut texts = texts.into_iter();
-                sizes.iter().map(|size| texts.by_ref().take(*size).sum()).collect()
+                sizes
+                    .iter()
+                    .map(|size| texts.by_ref().take(*size).sum())
+                    .collect()
             }
             (Wrong::OfAnother, _) => {
                 let mut norms = self.model.squared_norms();
@@ -110,7 +115,9 @@ fn sum<M: Model<Cpu<f32>, Batch = Tokens>>(
     let mut work = super::summation::Work::new(Cpu::<f32>::new(), model, texts, units.clone(), at_once);
     work.clipped_sum(&plan(1, Summation::Float), &parameters, members, clip);
     let numbers = work.sum.numbers().into_iter();
-    numbers.map(|point| point as f64 / f64::from(1u32 << 30)).collect()
+    numbers
+        .map(|point| point as f64 / f64::from(1u32 << 30))
+        .collect()
 }
 
 fn length(values: &[f64]) -> f64 {
@@ -133,10 +140,15 @@ fn by_hand<M: Model<Cpu<f32>, Batch = Tokens>>(
             let mut gradient = vec![0.0f32; parameters.len()];
             model.backward(&parameters, &texts.gather(&[example]));
             model.accumulate(&[1.0], &mut gradient);
-            own.iter_mut().zip(&gradient).for_each(|(own, value)| *own += weight * f64::from(*value));
+            own.iter_mut()
+                .zip(&gradient)
+                .for_each(|(own, value)| *own += weight * f64::from(*value));
         }
         let factor = (clip / length(&own)).min(1.0) / clip;
-        total.iter_mut().zip(&own).for_each(|(total, value)| *total += factor * value);
+        total
+            .iter_mut()
+            .zip(&own)
+            .for_each(|(total, value)| *total += factor * value);
     }
     total
 }
@@ -151,7 +163,11 @@ fn units_of_texts_are_clipped_as_one() {
     let rows: Vec<Vec<u32>> = (0..9).map(|_| vec![4, 1, 7, 7, 2]).chain([vec![3, 3]]).collect();
     let texts = texts(&rows);
     let units = Units::by_key([0, 0, 0, 0, 0, 0, 0, 0, 0, 1], PerUnit::Sum);
-    let model = |wrong| Normed { model: lstm(), wrong, sizes: None };
+    let model = |wrong| Normed {
+        model: lstm(),
+        wrong,
+        sizes: None,
+    };
     for clip in [1e-1, 1e-3, 1e-6] {
         let own = length(&sum(model(Wrong::No), &texts, &units, &[0], (clip, 64)));
         assert!(own <= 1.0 && own > 0.99, "{own} C");
@@ -163,7 +179,13 @@ fn units_of_texts_are_clipped_as_one() {
         let text_by_text = length(&sum(model(Wrong::TextByText), &texts, &units, &[0], (clip, 64)));
         assert!(text_by_text > 2.5, "{text_by_text}");
         let alone = Units::each_example(10);
-        let one_by_one = sum(model(Wrong::No), &texts, &alone, &(0..9).collect::<Vec<_>>(), (clip, 64));
+        let one_by_one = sum(
+            model(Wrong::No),
+            &texts,
+            &alone,
+            &(0..9).collect::<Vec<_>>(),
+            (clip, 64),
+        );
         assert!(length(&one_by_one) > 8.0);
         let with = sum(model(Wrong::OfAnother), &texts, &units, &[0, 1], (clip, 64));
         assert!(length(&with) > 2.5, "{}", length(&with));
@@ -173,7 +195,9 @@ fn units_of_texts_are_clipped_as_one() {
 /// Units that are too large for a batch are cut by themselves, and weigh as much.
 #[test]
 fn a_unit_larger_than_a_batch_adds_what_it_would_in_one() {
-    let rows: Vec<Vec<u32>> = (0..12u32).map(|row| vec![row % 5, row % 7, 3, row % 2, 9]).collect();
+    let rows: Vec<Vec<u32>> = (0..12u32)
+        .map(|row| vec![row % 5, row % 7, 3, row % 2, 9])
+        .collect();
     let texts = texts(&rows);
     let units = Units::by_key([0, 0, 1, 0, 0, 2, 0, 0, 0, 1, 0, 0], PerUnit::MeanOver(20));
     let of = |at_once| sum(transformer(), &texts, &units, &[2, 0, 1], (0.01, at_once));
@@ -188,18 +212,35 @@ fn a_unit_larger_than_a_batch_adds_what_it_would_in_one() {
 #[test]
 fn parts_of_a_batch_hold_whole_units() {
     use crate::models::{ModelError, Sharded};
-    let rows: Vec<Vec<u32>> = (0..40u32).map(|row| vec![row % 11, row % 7, 3, row % 5]).collect();
+    let rows: Vec<Vec<u32>> = (0..40u32)
+        .map(|row| vec![row % 11, row % 7, 3, row % 5])
+        .collect();
     let texts = texts(&rows);
     let units = Units::by_key((0..40).map(|row| row % 9), PerUnit::Sum);
     let members: Vec<u64> = (0..9).collect();
-    let network = Network::Lstm { embedding: 5, hidden: 7, dropout: 0.0 };
-    let truth = by_hand(network.build(Cpu::new(), VOCABULARY).unwrap(), &texts, &units, 0.02);
+    let network = Network::Lstm {
+        embedding: 5,
+        hidden: 7,
+        dropout: 0.0,
+    };
+    let truth = by_hand(
+        network.build(Cpu::new(), VOCABULARY).unwrap(),
+        &texts,
+        &units,
+        0.02,
+    );
     let mut sums = Vec::new();
     for threads in [1, 3] {
         let model = Sharded::new(&Cpu::<f32>::new(), threads, || {
             Ok::<_, ModelError>(network.build(Cpu::new(), VOCABULARY)?)
         });
-        sums.push(sum(model.unwrap().splitting_all(), &texts, &units, &members, (0.02, 25)));
+        sums.push(sum(
+            model.unwrap().splitting_all(),
+            &texts,
+            &units,
+            &members,
+            (0.02, 25),
+        ));
         let far: Vec<f64> = sums[0].iter().zip(&truth).map(|(a, b)| a - b).collect();
         assert!(length(&far) < 0.01 * 9.0, "{}", length(&far));
     }
