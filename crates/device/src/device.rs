@@ -1,7 +1,7 @@
 //! The closed list of what layers and optimizers ask of a device.
 
 use crate::{
-    Adam, Mask, Matrix, MatrixMut, Momentum, Numbers, Product, Rows, Scalar, Sequences, Span, SpanMut,
+    Adam, Heads, Mask, Matrix, MatrixMut, Momentum, Numbers, Product, Rows, Scalar, Sequences, Span, SpanMut,
 };
 
 /// A function applied to each number.
@@ -36,6 +36,10 @@ pub trait Device: Clone + Send {
 
     // Memory.
 
+    /// Whether its memory is small enough to run out: then work is tried before it counts, and ends as [`crate::or_out_of_memory`] says.
+    fn may_run_out(&self) -> bool {
+        false
+    }
     /// A vector of zeros.
     fn zeros(&self, len: usize) -> Self::Buffer;
     /// A copy on the device.
@@ -108,6 +112,15 @@ pub trait Device: Clone + Send {
 
     /// Adds a row of `width` numbers to each of `rows` contiguous rows.
     fn add_bias(&self, rows: usize, width: usize, bias: Span<'_, Self::Buffer>, values: &mut Self::Buffer);
+    /// Each of `rows` contiguous rows of `output` ← that of `from`, or zeros, plus `bias`: what a product is then added to.
+    fn spread(
+        &self,
+        rows: usize,
+        width: usize,
+        bias: Option<Span<'_, Self::Buffer>>,
+        from: Option<&Self::Buffer>,
+        output: &mut Self::Buffer,
+    );
     /// values ← values + bias (a row of `width` numbers, if any), then output ← f(values).
     fn activate(
         &self,
@@ -219,6 +232,33 @@ pub trait Device: Clone + Send {
         input_gradient: &mut Self::Buffer,
         example_gradients: &mut Self::Buffer,
     );
+    /// What each head of causal attention finds: `context` ← softmax of `factor` times queries · keys, times values, in tiles. `logs` gets what [`Device::attention_backward`] needs. `false`, and nothing done, where the device has no such kernel for
+    /// these sizes: then products and softmax are made one after the other.
+    fn attention(
+        &self,
+        heads: Heads,
+        factor: f64,
+        projected: &Self::Buffer,
+        context: &mut Self::Buffer,
+        logs: &mut Self::Buffer,
+    ) -> bool {
+        let _ = (heads, factor, projected, context, logs);
+        false
+    }
+    /// `into` ← the gradient of queries, keys and values, laid out as `projected`, from that of the context; only after [`Device::attention`] was done.
+    fn attention_backward(
+        &self,
+        heads: Heads,
+        factor: f64,
+        projected: &Self::Buffer,
+        context: &Self::Buffer,
+        logs: &mut Self::Buffer,
+        gradient: &Self::Buffer,
+        into: &mut Self::Buffer,
+    ) {
+        let _ = (heads, factor, projected, context, logs, gradient, into);
+        unimplemented_kernel("attention_backward");
+    }
     /// In place: row i of each of `count` steps × steps matrices becomes the softmax of `factor` times its first i + 1 entries, then zeros. What is right
     /// of the diagonal is not read.
     fn causal_softmax(&self, count: usize, steps: usize, factor: f64, scores: &mut Self::Buffer);
@@ -256,6 +296,27 @@ pub trait Device: Clone + Send {
         targets: &Self::Buffer,
         values: &mut Self::Buffer,
         losses: &mut Self::Buffer,
+    );
+
+    // Rows that belong together.
+
+    /// How many rows are best brought together at a time: many where a device is busy with much at once, few where they should stay near the processor.
+    const ROWS_TOGETHER: usize;
+    /// Row i of `output` ← row `chosen[i]` of `rows`, for the first `count`; zeros where that is `u32::MAX`.
+    fn choose_rows(
+        &self,
+        count: usize,
+        chosen: &Self::Indices,
+        rows: Rows<'_, Self::Buffer>,
+        output: &mut Self::Buffer,
+    );
+    /// output[i] ← tokens[chosen[i]], for the first `count`; 0 where that is `u32::MAX`.
+    fn choose_tokens(
+        &self,
+        count: usize,
+        chosen: &Self::Indices,
+        tokens: &Self::Indices,
+        output: &mut Self::Indices,
     );
 
     // Norms of examples' gradients. Each adds to one sum an example. Inner products are made in the scalar type with several partial sums, and
@@ -315,6 +376,16 @@ pub trait Device: Clone + Send {
         stride: usize,
         bias: Option<usize>,
     );
+    /// The row at `into` += Σ over rows r of weights[example of r]·row r, with rows as [`Device::weighted_product`] takes its factors: for the bias of a layer.
+    fn weighted_bias(
+        &self,
+        sequences: Sequences,
+        weights: &Self::Buffer,
+        rows: Rows<'_, Self::Buffer>,
+        into: SpanMut<'_, Self::Buffer>,
+    ) {
+        self.weighted_sum(sequences, weights, rows, into);
+    }
     /// The row at `into` += Σ over rows r of weights[example of r]·row r.
     fn weighted_sum(
         &self,
@@ -363,4 +434,9 @@ pub trait Device: Clone + Send {
         parameters: &mut Self::Buffer,
         velocity: &mut Self::Buffer,
     );
+}
+
+/// A layer asked for a kernel after the device said that it has none.
+fn unimplemented_kernel(name: &str) -> ! {
+    panic!("this device has no kernel `{name}`")
 }

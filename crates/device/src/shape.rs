@@ -200,6 +200,31 @@ impl Product {
     }
 }
 
+/// The sizes of attention. Rows are numbered by examples; a row of what was projected holds queries, then keys, then values of all heads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Heads {
+    /// How many examples.
+    pub examples: usize,
+    /// Steps of each.
+    pub steps: usize,
+    /// How many heads.
+    pub heads: usize,
+    /// Numbers of each.
+    pub size: usize,
+}
+
+impl Heads {
+    /// Numbers of all heads together.
+    pub fn width(&self) -> usize {
+        self.heads * self.size
+    }
+
+    /// Rows of all heads.
+    pub fn rows(&self) -> usize {
+        self.examples * self.heads * self.steps
+    }
+}
+
 /// Which comes first where rows are steps of examples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {

@@ -52,6 +52,24 @@ pub enum Error {
         "the plan is for another number of units than the data has\nhint: with fixed-size or shuffled batches the number of units is public and must be right; Poisson sampling needs none"
     )]
     OtherNumberOfUnits,
+    /// A device has too little memory for a batch.
+    #[error(
+        "the memory of the device cannot hold {at_once} examples at a time: {free} MiB were free where {asked} MiB more were needed\nhint: {}; results differ from those of larger parts by rounding alone",
+        match fits {
+            0 => "free memory on it, or take a smaller model or shorter texts".to_owned(),
+            fits => format!("{fits} at a time fit: `--at-once {fits}`"),
+        }
+    )]
+    OutOfMemory {
+        /// How many were to be taken.
+        at_once: usize,
+        /// How many fit; 0 where that is not known, or not even one does.
+        fits: usize,
+        /// MiB that were asked for.
+        asked: usize,
+        /// MiB that were free.
+        free: usize,
+    },
     /// A saved run about other data, another model or another version.
     #[error(
         "the checkpoint is about another {what}\nhint: resume with what the run began with; a new run is a new charge"

@@ -56,10 +56,16 @@ pub trait Model<D: Device> {
         let _ = step;
     }
 
+    /// Says which examples of the next batches belong together: so many in a row to each unit, at least one, all of a batch in all. [`Model::squared_norms`] then has one number a unit: the squared norm of the sum of the gradients of
+    /// its examples. With `None` each example is by itself again. Whether it does so: a model that does not is given the examples of one unit after the other.
+    fn group(&mut self, sizes: Option<&[usize]>) -> bool {
+        sizes.is_none()
+    }
+
     /// Forward and backward, unscaled: the loss of each example, and inside the model what the next two calls need.
     fn backward(&mut self, parameters: &D::Buffer, batch: &Self::Batch) -> Vec<f64>;
 
-    /// The squared ℓ₂ norm of each example's gradient, in the order of the batch: never less than it is as a real number, whatever floats do, and not finite where the gradient is not. Kernels for norms
+    /// The squared ℓ₂ norm of each example's gradient, or of each unit's ([`Model::group`]), in the order of the batch: never less than it is as a real number, whatever floats do, and not finite where the gradient is not. Kernels for norms
     /// ([`Device::pair_norms`] and the others) add a proved bound on their error, so sums of what they give are such norms.
     fn squared_norms(&mut self) -> Vec<f64>;
 

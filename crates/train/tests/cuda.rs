@@ -145,7 +145,11 @@ macro_rules! compare {
         let (steps, _) = train(&processor, $make(processor.clone()), Some(&visited));
         hold(concat!($name, " on the processor"), &steps, &truth, 1e-4);
         // TF32 keeps 11 bits of each factor; what that does to a gradient goes through several layers.
-        for (products, tolerance) in [(Products::Full, 1e-4), (Products::Rounded, 2e-2)] {
+        for (products, tolerance) in [
+            (Products::Full, 1e-4),
+            (Products::Rounded, 2e-2),
+            (Products::Half, 6e-2),
+        ] {
             match Cuda::open(0, products) {
                 Ok(cuda) => {
                     let (steps, _) = train(&cuda, $make(cuda.clone()), Some(&visited));
@@ -175,6 +179,90 @@ fn an_lstm_trains_alike_on_a_gpu() {
 fn a_gru_trains_alike_on_a_gpu() {
     compare!("GRU", |device| GruLanguageModel::new(device, SHAPE)
         .expect("a shape"));
+}
+
+/// With heads for which a GPU has attention in tiles.
+#[test]
+fn a_transformer_with_attention_in_tiles_trains_alike() {
+    let shape = TransformerShape {
+        vocabulary: 50,
+        context: 16,
+        width: 64,
+        heads: 2,
+        blocks: 2,
+        tied: false,
+        dropout: 0.0,
+    };
+    compare!("wide transformer", |device| TransformerLanguageModel::new(
+        device, shape
+    )
+    .expect("a shape"));
+}
+
+/// Norms of units, whose rows a GPU brings together with none in vain, are those of the processor.
+#[test]
+fn units_have_the_same_norms_on_a_gpu() {
+    let cuda = match Cuda::open(0, Products::Full) {
+        Ok(cuda) => cuda,
+        Err(error) => return eprintln!("SKIPPED, nothing ran on a GPU: {error}"),
+    };
+    let batch = batch();
+    let count = train::models::Part::len(&batch);
+    let mut sizes = vec![3, 1, 5, 2];
+    sizes.push(count - sizes.iter().sum::<usize>());
+    let shape = |tied| TransformerShape {
+        vocabulary: 50,
+        context: 16,
+        width: 24,
+        heads: 3,
+        blocks: 1,
+        tied,
+        dropout: 0.0,
+    };
+    fn of<D: Device>(
+        device: &D,
+        mut model: impl Model<D, Batch = Tokens>,
+        batch: &Tokens,
+        sizes: &[usize],
+    ) -> Vec<f64> {
+        let start: Vec<_> = model
+            .initial(3)
+            .iter()
+            .map(|&value| D::Scalar::from_f64(value.into()))
+            .collect();
+        assert!(model.group(Some(sizes)));
+        model.backward(&device.upload(&start), batch);
+        model.squared_norms()
+    }
+    let processor = Cpu::<f64>::new();
+    let mut pairs = Vec::new();
+    for tied in [false, true] {
+        let model = TransformerLanguageModel::new(processor.clone(), shape(tied)).expect("a shape");
+        let truth = of(&processor, model, &batch, &sizes);
+        let model = TransformerLanguageModel::new(cuda.clone(), shape(tied)).expect("a shape");
+        pairs.push((of(&cuda, model, &batch, &sizes), truth));
+    }
+    let truth = of(
+        &processor,
+        LstmLanguageModel::new(processor.clone(), SHAPE).expect("a shape"),
+        &batch,
+        &sizes,
+    );
+    let ours = of(
+        &cuda,
+        LstmLanguageModel::new(cuda.clone(), SHAPE).expect("a shape"),
+        &batch,
+        &sizes,
+    );
+    pairs.push((ours, truth));
+    for (ours, truth) in pairs {
+        for (ours, truth) in ours.iter().zip(&truth) {
+            assert!(
+                *ours > truth * (1.0 - 1e-3) && *ours < truth * 1.02,
+                "{ours} and {truth}"
+            );
+        }
+    }
 }
 
 #[test]

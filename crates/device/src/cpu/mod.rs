@@ -220,6 +220,24 @@ macro_rules! device_of {
                     pointwise::add_bias(part(bias, width), &mut values[..rows * width]);
                 }
 
+                fn spread(
+                    &self,
+                    rows: usize,
+                    width: usize,
+                    bias: Option<Span<'_, Vec<S>>>,
+                    from: Option<&Vec<S>>,
+                    output: &mut Vec<S>,
+                ) {
+                    let output = &mut output[..rows * width];
+                    match from {
+                        Some(from) => output.copy_from_slice(&from[..rows * width]),
+                        None => output.fill(S::ZERO),
+                    }
+                    if let Some(bias) = bias {
+                        pointwise::add_bias(part(bias, width), output);
+                    }
+                }
+
                 fn activate(
                     &self,
                     activation: Activation,
@@ -470,6 +488,35 @@ macro_rules! device_of {
                     let (targets, values, losses) =
                         (&targets[..len], &mut values[..len], &mut losses[..rows]);
                     rows::squared_error(width, optional(bias, width), targets, values, losses);
+                }
+
+                // Both factors of a layer stay in the second cache.
+                const ROWS_TOGETHER: usize = 96;
+
+                fn choose_rows(
+                    &self,
+                    count: usize,
+                    chosen: &Vec<u32>,
+                    rows: Rows<'_, Vec<S>>,
+                    output: &mut Vec<S>,
+                ) {
+                    pointwise::choose_rows(&chosen[..count], rows, output);
+                }
+
+                fn choose_tokens(
+                    &self,
+                    count: usize,
+                    chosen: &Vec<u32>,
+                    tokens: &Vec<u32>,
+                    output: &mut Vec<u32>,
+                ) {
+                    for (output, &row) in output.iter_mut().zip(&chosen[..count]) {
+                        *output = if row == u32::MAX {
+                            0
+                        } else {
+                            tokens[row as usize]
+                        };
+                    }
                 }
 
                 fn square_norms(&self, sequences: Sequences, rows: Rows<'_, Vec<S>>, sums: &mut Vec<f64>) {

@@ -91,6 +91,17 @@ vectorised! {
     }
 }
 
+/// See [`crate::Device::choose_rows`].
+pub(super) fn choose_rows<S: crate::Scalar>(chosen: &[u32], rows: Rows<'_, Vec<S>>, output: &mut [S]) {
+    for (&row, output) in chosen.iter().zip(output.chunks_exact_mut(rows.width)) {
+        if row == u32::MAX {
+            output.fill(S::ZERO);
+            continue;
+        }
+        output.copy_from_slice(&rows.buffer[rows.start + row as usize * rows.stride..][..rows.width]);
+    }
+}
+
 /// See [`crate::Device::gather`].
 pub(super) fn gather<S: crate::Scalar>(
     width: usize,

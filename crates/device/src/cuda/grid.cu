@@ -209,3 +209,13 @@ extern "C" __global__ void add_noise(
         left[thread] = open;
     }
 }
+
+// The threads that left places, with their masks. Their order is not the same from run to run: whoever reads the list sorts it.
+extern "C" __global__ void list_left(size n, const unsigned short* masks, size most, word* count, word* list) {
+    EACH(thread, n) {
+        if (masks[thread]) {
+            word place = atomicAdd(count, 1ull);
+            if (place < most) list[place] = (word)thread << 16 | masks[thread];
+        }
+    }
+}

@@ -26,6 +26,9 @@ impl Cuda {
     }
 }
 
+/// Threads that left places, at most; where there are more, all masks are read.
+const MOST_LEFT: usize = 1 << 16;
+
 /// Numbers in the GPU's memory.
 pub(super) struct OnGpu<'a> {
     pub(super) gpu: &'a Gpu,
@@ -94,13 +97,13 @@ impl Elsewhere for OnGpu<'_> {
                 left.at(0, threads),
             ],
         );
-        let left = self.gpu.read(&left, 0..threads);
+        let left = self.masks_left(&left, threads);
         let places = |(thread, mask): (usize, u16)| {
             let first = thread / LANES * LANES * LANES + thread % LANES;
             let rows = (0..LANES).filter(move |row| mask >> row & 1 == 1);
             rows.map(move |row| first + LANES * row)
         };
-        let open = left.into_iter().enumerate().filter(|(_, mask)| *mask != 0);
+        let open = left.into_iter();
         let mut open: Vec<usize> = open.flat_map(places).collect();
         open.sort_unstable();
         open
@@ -131,5 +134,30 @@ impl Elsewhere for OnGpu<'_> {
 
     fn read(&self, start: usize, len: usize) -> Vec<i64> {
         self.gpu.read(self.numbers, start..start + len)
+    }
+}
+
+impl OnGpu<'_> {
+    /// The threads that left places, each with its mask, in no particular order. Few do, and reading the masks of all would take longer than making the noise.
+    fn masks_left(&self, masks: &Vector<u16>, threads: usize) -> Vec<(usize, u16)> {
+        let (count, left) = (self.gpu.zeros::<u64>(1), self.gpu.zeros::<u64>(MOST_LEFT));
+        self.gpu.over(
+            "list_left",
+            threads,
+            arguments![
+                threads,
+                masks.at(0, threads),
+                MOST_LEFT,
+                count.at(0, 1),
+                left.at(0, MOST_LEFT)
+            ],
+        );
+        let found = self.gpu.read(&count, 0..1)[0] as usize;
+        if found > MOST_LEFT {
+            let all = self.gpu.read(masks, 0..threads).into_iter().enumerate();
+            return all.filter(|(_, mask)| *mask != 0).collect();
+        }
+        let left = self.gpu.read(&left, 0..found).into_iter();
+        left.map(|entry| ((entry >> 16) as usize, entry as u16)).collect()
     }
 }

@@ -1,15 +1,19 @@
 // What the GPU runs besides products of matrices; compiled when a device is opened.
 //
-// No kernel adds with atomics: sums are made in one order, so that a step that is run again gives the same bits.
+// No kernel adds numbers with atomics: sums are made in one order, so that a step that is run again gives the same bits.
 // Every parameter takes eight bytes on the host's side: sizes and flags are `size`, numbers `float` or `double`.
 
 typedef long long size;
 typedef unsigned long long word;
 
 #define FULL 0xffffffffu
+// No row.
+#define NONE 0xffffffffu
 #define LOWEST -3.402823466e38f
 // As in rounding.rs: 2^-79.
 #define TINY 1.6543612251060553e-24
+// As in rounding.rs: 2^-50.
+#define LEAST_WEIGHT 8.8817841970012523e-16f
 
 // Rows that are steps of examples.
 struct Rows {
@@ -56,6 +60,24 @@ __device__ float warp_sum(float value) {
 
 __device__ float sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
 
+// Rounding to bf16: to the nearest, ties to even; what is below the normal numbers becomes 0.
+
+__device__ unsigned half_of(float x) {
+    unsigned bits = __float_as_uint(x);
+    if ((bits & 0x7f800000u) == 0) return bits >> 16 & 0x8000u;
+    if ((bits & 0x7fffffffu) > 0x7f800000u) return 0x7fffu;
+    return (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
+}
+
+__device__ float rounded(float x) { return __uint_as_float(half_of(x) << 16); }
+
+__device__ uint2 halves_of(float4 x, float factor) {
+    uint2 both;
+    both.x = half_of(factor * x.x) | half_of(factor * x.y) << 16;
+    both.y = half_of(factor * x.z) | half_of(factor * x.w) << 16;
+    return both;
+}
+
 // All numbers below n, spread over the grid.
 #define EACH(i, n) for (size i = (size)blockIdx.x * blockDim.x + threadIdx.x; i < (n); i += (size)gridDim.x * blockDim.x)
 // This block's row is blockIdx.x; its columns are spread over blockIdx.y.
@@ -74,6 +96,20 @@ extern "C" __global__ void gather(size width, const unsigned* tokens, const floa
     EACH_COLUMN(j, width) {
         float value = table[from + j];
         output[row * width + j] = add ? output[row * width + j] + value : value;
+    }
+}
+
+extern "C" __global__ void choose_rows(size width, size stride, const unsigned* chosen, const float* values, size room, float* output) {
+    size row = blockIdx.x, from = chosen[row] * stride;
+    bool none = chosen[row] == NONE;
+    if (!none && from + width > room) __trap();
+    EACH_COLUMN(j, width) output[row * width + j] = none ? 0.0f : values[from + j];
+}
+
+extern "C" __global__ void choose_tokens(size n, const unsigned* chosen, const unsigned* tokens, size room, unsigned* output) {
+    EACH(i, n) {
+        if (chosen[i] != NONE && chosen[i] >= room) __trap();
+        output[i] = chosen[i] == NONE ? 0 : tokens[chosen[i]];
     }
 }
 
@@ -128,6 +164,12 @@ extern "C" __global__ void scatter_add(
 extern "C" __global__ void add_bias(size width, const float* bias, float* values) {
     size row = blockIdx.x;
     EACH_COLUMN(j, width) values[row * width + j] += bias[j];
+}
+
+// Rows of `from`, or of zeros, each with the bias added.
+extern "C" __global__ void spread(size n, size width, const float* bias, const float* from, float* output) {
+    unsigned columns = width;
+    EACH(i, n) output[i] = (from ? from[i] : 0.0f) + (bias ? bias[(unsigned)i % columns] : 0.0f);
 }
 
 #define SLOPE 0.7978845608028654f
@@ -298,23 +340,36 @@ extern "C" __global__ void normalize_backward(
     }
 }
 
-// The gradient of scale and shift of each example: a row of the grid is an example.
+// The gradient of scale and shift of each example. A block has 32 columns of one; its warps take turns at the steps, and their sums are added in order.
 extern "C" __global__ void normalize_examples(
     size examples, size steps, size by_steps, size width, const float* input, const float* statistics,
     const float* gradient, float* example_gradients
 ) {
     Rows rows(examples, steps, by_steps);
+    __shared__ float parts[2][32][33];
+    unsigned warp = threadIdx.x >> 5, lane = threadIdx.x & 31, warps = blockDim.x >> 5;
     size example = blockIdx.x;
-    EACH_COLUMN(j, width) {
+    for (size first = (size)blockIdx.y * 32; first < width; first += (size)gridDim.y * 32) {
+        size j = first + lane;
         float scale = 0.0f, shift = 0.0f;
-        for (unsigned t = 0; t < rows.steps; t++) {
-            size row = rows.row(example, t);
-            float g = gradient[row * width + j];
-            scale += g * (input[row * width + j] - statistics[2 * row]) * statistics[2 * row + 1];
-            shift += g;
+        if (j < width) {
+            #pragma unroll 4
+            for (unsigned t = warp; t < rows.steps; t += warps) {
+                size row = rows.row(example, t);
+                float g = gradient[row * width + j];
+                scale += g * (input[row * width + j] - statistics[2 * row]) * statistics[2 * row + 1];
+                shift += g;
+            }
         }
-        example_gradients[example * 2 * width + j] = scale;
-        example_gradients[example * 2 * width + width + j] = shift;
+        parts[0][warp][lane] = scale;
+        parts[1][warp][lane] = shift;
+        __syncthreads();
+        if (warp < 2 && j < width) {
+            float sum = 0.0f;
+            for (unsigned other = 0; other < warps; other++) sum += parts[warp][other][lane];
+            example_gradients[example * 2 * width + warp * width + j] = sum;
+        }
+        __syncthreads();
     }
 }
 
@@ -355,9 +410,13 @@ extern "C" __global__ void causal_softmax_backward(
     for (size j = lane; j < steps; j += 32) g[j] = j < seen ? factor * p[j] * (g[j] - mean) : 0.0f;
 }
 
+// Logits of a row that a block keeps at hand, so that they are read once.
+#define KEPT_LOGITS 11264
+
 extern "C" __global__ void cross_entropy(
     size width, const float* bias, const unsigned* targets, const float* scales, size gradient, float* logits, float* losses
 ) {
+    __shared__ float kept[KEPT_LOGITS];
     size row = blockIdx.x;
     float* x = logits + row * width;
     float scale = scales[row];
@@ -370,19 +429,27 @@ extern "C" __global__ void cross_entropy(
     if (target >= width) __trap();
     float chosen = x[target] + (bias ? bias[target] : 0.0f);
     float largest = LOWEST;
+    bool keeps = width <= KEPT_LOGITS;
+    #pragma unroll 4
     for (size j = threadIdx.x; j < width; j += blockDim.x) {
         float value = bias ? x[j] + bias[j] : x[j];
+        if (keeps) kept[j] = value;
         largest = value > largest ? value : largest;
     }
     largest = block_largest(largest);
     float sum = 0.0f;
-    for (size j = threadIdx.x; j < width; j += blockDim.x) sum += expf((bias ? x[j] + bias[j] : x[j]) - largest);
+    // Each thread reads what it kept itself.
+    for (size j = threadIdx.x; j < width; j += blockDim.x) {
+        float power = expf((keeps ? kept[j] : bias ? x[j] + bias[j] : x[j]) - largest);
+        if (keeps) kept[j] = power;
+        sum += power;
+    }
     double total = block_sum((double)sum);
     if (threadIdx.x == 0) losses[row] = scale * ((float)log(total) - (chosen - largest));
     if (gradient) {
         float share = scale / (float)total;
         for (size j = threadIdx.x; j < width; j += blockDim.x) {
-            float power = expf((bias ? x[j] + bias[j] : x[j]) - largest) * share;
+            float power = (keeps ? kept[j] : expf((bias ? x[j] + bias[j] : x[j]) - largest)) * share;
             x[j] = j == target ? power - scale : power;
         }
     }
@@ -428,21 +495,41 @@ extern "C" __global__ void row_lengths(const float* values, size stride, size wi
     if (threadIdx.x == 0) lengths[blockIdx.x] = sqrtf(part + (float)TINY);
 }
 
+// A part of Σ (left + one)·right over the pairs of each example: blockIdx.y of gridDim.y.
+extern "C" __global__ void pair_parts(size pairs, double one, const float* left, const float* right, double* parts) {
+    const float* a = left + blockIdx.x * pairs;
+    const float* b = right + blockIdx.x * pairs;
+    size from = pairs * blockIdx.y / gridDim.y, to = pairs * (blockIdx.y + 1) / gridDim.y;
+    double total = 0.0;
+    for (size i = from + threadIdx.x; i < to; i += blockDim.x) total += ((double)a[i] + one) * (double)b[i];
+    total = block_sum(total);
+    if (threadIdx.x == 0) parts[(size)blockIdx.x * gridDim.y + blockIdx.y] = total;
+}
+
+// `weighing` is what rounding a weighted factor adds, in parts of the lengths.
 extern "C" __global__ void pair_total(
-    size steps, double one, double error, const float* left, const float* right, double* sums
+    size steps, double one, double error, double weighing, const float* left, const float* right, size count,
+    const double* parts, double* sums
 ) {
     size pairs = steps * steps;
     const float* a = left + blockIdx.x * pairs;
     const float* b = right + blockIdx.x * pairs;
-    double total = 0.0, lengths = 0.0;
-    for (size i = threadIdx.x; i < pairs; i += blockDim.x) total += ((double)a[i] + one) * (double)b[i];
+    double lengths = 0.0;
     for (size t = threadIdx.x; t < steps; t += blockDim.x) {
         size i = t * (steps + 1);
         lengths += sqrt(((double)a[i] + one + TINY) * ((double)b[i] + TINY));
     }
-    total = block_sum(total);
     lengths = block_sum(lengths);
-    if (threadIdx.x == 0) sums[blockIdx.x] += total + error * lengths * lengths;
+    if (threadIdx.x == 0) {
+        double total = 0.0;
+        for (size part = 0; part < count; part++) total += parts[blockIdx.x * count + part];
+        double square = total + error * lengths * lengths;
+        if (weighing > 0.0) {
+            double norm = sqrt(square < 0.0 ? 0.0 : square) + weighing * lengths;
+            square = norm * norm;
+        }
+        sums[blockIdx.x] += square;
+    }
 }
 
 // `products` are those of the examples from `first` on; `heights` and `lengths` are those of all rows of both factors.
@@ -471,14 +558,18 @@ extern "C" __global__ void squares(
 
 // ‖Σ_t g_t‖² of each example.
 extern "C" __global__ void total_norms(
-    size examples, size steps, size by_steps, double factor, double error, const float* values, size stride, size width,
-    const float* lengths, double* sums
+    size examples, size steps, size by_steps, double factor, double error, size half, const float* values, size stride,
+    size width, const float* lengths, double* sums
 ) {
     Rows rows(examples, steps, by_steps);
     double total = 0.0, all = 0.0;
     for (size j = threadIdx.x; j < width; j += blockDim.x) {
         float sum = 0.0f;
-        for (unsigned t = 0; t < rows.steps; t++) sum += values[rows.row(blockIdx.x, t) * stride + j];
+        #pragma unroll 8
+        for (unsigned t = 0; t < rows.steps; t++) {
+            float value = values[rows.row(blockIdx.x, t) * stride + j];
+            sum += half ? rounded(value) : value;
+        }
         total += (double)sum * sum;
     }
     for (unsigned t = threadIdx.x; t < rows.steps; t += blockDim.x) all += lengths[rows.row(blockIdx.x, t)];
@@ -488,20 +579,27 @@ extern "C" __global__ void total_norms(
     if (threadIdx.x == 0) sums[blockIdx.x] += norm * norm;
 }
 
-// A warp a step: its inner products with itself and with earlier steps of the same token.
-extern "C" __global__ void token_norms(
+// A warp a step: its inner products with itself and with earlier steps of the same token. Blocks of an example take turns at its steps: blockIdx.y of gridDim.y.
+extern "C" __global__ void token_parts(
     size examples, size steps, size by_steps, double error, const unsigned* tokens, const float* values, size stride,
-    size width, const float* lengths, double* sums
+    size width, const float* lengths, double* parts
 ) {
     Rows rows(examples, steps, by_steps);
     unsigned lane = threadIdx.x & 31;
     double total = 0.0, bound = 0.0;
-    for (unsigned t = threadIdx.x >> 5; t < rows.steps; t += blockDim.x >> 5) {
+    unsigned warps = blockDim.x >> 5;
+    for (unsigned t = blockIdx.y * warps + (threadIdx.x >> 5); t < rows.steps; t += gridDim.y * warps) {
         size row = rows.row(blockIdx.x, t);
         const float* left = values + row * stride;
-        for (unsigned s = 0; s <= t; s++) {
-            size other = rows.row(blockIdx.x, s);
-            if (tokens[row] == tokens[other]) {
+        unsigned token = tokens[row];
+        for (unsigned first = 0; first <= t; first += 32) {
+            // 32 earlier steps at a time: which of them have this token.
+            unsigned mine = first + lane;
+            unsigned alike = __ballot_sync(FULL, mine <= t && tokens[rows.row(blockIdx.x, mine <= t ? mine : t)] == token);
+            while (alike) {
+                unsigned s = first + __ffs(alike) - 1;
+                alike &= alike - 1;
+                size other = rows.row(blockIdx.x, s);
                 const float* right = values + other * stride;
                 float part = 0.0f;
                 for (size j = lane; j < width; j += 32) part += left[j] * right[j];
@@ -513,13 +611,23 @@ extern "C" __global__ void token_norms(
     }
     total = block_sum(total);
     bound = block_sum(bound);
-    if (threadIdx.x == 0) sums[blockIdx.x] += total + error * bound;
+    if (threadIdx.x == 0) parts[(size)blockIdx.x * gridDim.y + blockIdx.y] = total + error * bound;
+}
+
+// Adds the parts of each example, in order.
+extern "C" __global__ void token_norms(size n, size count, const double* parts, double* sums) {
+    EACH(i, n) {
+        double total = 0.0;
+        for (size part = 0; part < count; part++) total += parts[i * count + part];
+        sums[i] += total;
+    }
 }
 
 // `products` holds ⟨embedded_t, a_s⟩ of the examples from `first` on; `heights` and `lengths` are those of all rows of both factors.
 extern "C" __global__ void tied_total(
-    size examples, size steps, size by_steps, size first, double error, const unsigned* tokens, const float* products,
-    const float* heights, const float* lengths, const float* logits, size stride, size width, double* sums
+    size examples, size steps, size by_steps, size first, double error, double weighing, const unsigned* tokens,
+    const float* products, const float* heights, const float* lengths, const float* widths, const float* logits,
+    size stride, size width, double* sums
 ) {
     Rows rows(examples, steps, by_steps);
     unsigned example = first + blockIdx.x, pairs = rows.steps * rows.steps;
@@ -533,9 +641,70 @@ extern "C" __global__ void tied_total(
         total += 2.0 * (double)product[i] * logit;
         bound += 2.0 * (double)heights[rows.row(example, t)] * (double)lengths[rows.row(example, s)] * fabs(logit);
     }
+    // The embedding's part is `embedding` long at most, and the output layer's `output`.
+    double embedding = 0.0, output = 0.0;
+    for (unsigned t = threadIdx.x; weighing > 0.0 && t < rows.steps; t += blockDim.x) {
+        size row = rows.row(example, t);
+        embedding += heights[row];
+        output += (double)lengths[row] * (double)widths[row];
+    }
     total = block_sum(total);
     bound = block_sum(bound);
-    if (threadIdx.x == 0) sums[example] += total + error * bound;
+    embedding = block_sum(embedding);
+    output = block_sum(output);
+    if (threadIdx.x == 0) sums[example] += total + error * bound + 2.0 * weighing * embedding * output;
+}
+
+// Lines of contiguous numbers, each line of the copy at a multiple of eight; four numbers at a time where all lie so.
+extern "C" __global__ void to_half(
+    size n, size lines, size length, size stride, size batch, size pitch, size quads, const float* from, unsigned short* to
+) {
+    unsigned all = lines;
+    if (quads) {
+        unsigned width = length / 4;
+        EACH(i, n / 4) {
+            unsigned line = (unsigned)i / width, j = (unsigned)i % width;
+            const float* values = from + (line / all) * batch + (line % all) * stride;
+            *(uint2*)(to + line * pitch + 4 * j) = halves_of(((const float4*)values)[j], 1.0f);
+        }
+    } else {
+        EACH(i, n) {
+            size line = i / length, j = i % length;
+            to[line * pitch + j] = half_of(from[line / all * batch + line % all * stride + j]);
+        }
+    }
+}
+
+// A weight that is 0, or so small that what it leaves would be below the normal numbers, makes zeros, whatever the row holds.
+extern "C" __global__ void to_half_weighted(
+    size examples, size steps, size by_steps, size first, size scaled, const float* weights, size n, size width,
+    size stride, size pitch, size quads, const float* from, unsigned short* to
+) {
+    Rows rows(examples, steps, by_steps);
+    if (quads) {
+        unsigned quarter = width / 4;
+        EACH(i, n / 4) {
+            unsigned line = (unsigned)i / quarter, j = (unsigned)i % quarter;
+            size row = first + line;
+            float weight = weights[rows.example(row)];
+            uint2 both = {0, 0};
+            if (fabsf(weight) > LEAST_WEIGHT) {
+                // Rounded before it is weighted: what is weighted is a factor of the gradient.
+                float4 x = ((const float4*)(from + row * stride))[j];
+                x = make_float4(rounded(x.x), rounded(x.y), rounded(x.z), rounded(x.w));
+                both = halves_of(x, scaled ? weight : 1.0f);
+            }
+            *(uint2*)(to + line * pitch + 4 * j) = both;
+        }
+    } else {
+        EACH(i, n) {
+            size line = i / width, j = i % width, row = first + line;
+            float weight = weights[rows.example(row)];
+            unsigned short value = 0;
+            if (fabsf(weight) > LEAST_WEIGHT) value = half_of((scaled ? weight : 1.0f) * rounded(from[row * stride + j]));
+            to[line * pitch + j] = value;
+        }
+    }
 }
 
 // Weighted sums. A weight of 0 makes zeros, whatever the row holds.
@@ -553,9 +722,20 @@ extern "C" __global__ void copy_weighted(
     EACH_COLUMN(j, width) to[j] = weight == 0.0f ? 0.0f : factor * from[j];
 }
 
+// What the column of ones of a bias becomes: the weight of each row, or 1 where the other factor is weighted.
+extern "C" __global__ void half_weights(
+    size examples, size steps, size by_steps, size first, size scaled, const float* weights, size n, unsigned short* to
+) {
+    Rows rows(examples, steps, by_steps);
+    EACH(i, n) {
+        float weight = weights[rows.example(first + i)];
+        to[i] = fabsf(weight) > LEAST_WEIGHT ? half_of(scaled ? weight : 1.0f) : 0;
+    }
+}
+
 // Sums of some rows each, blockIdx.y of gridDim.y; columns over blockIdx.x.
 extern "C" __global__ void sum_columns(
-    size examples, size steps, size by_steps, const float* weights, const float* values, size stride, size width, float* parts
+    size examples, size steps, size by_steps, size half, const float* weights, const float* values, size stride, size width, float* parts
 ) {
     Rows rows(examples, steps, by_steps);
     size count = examples * steps;
@@ -565,7 +745,7 @@ extern "C" __global__ void sum_columns(
     float sum = 0.0f;
     for (size row = from; row < to; row++) {
         float weight = weights[rows.example(row)];
-        if (weight != 0.0f) sum += weight * values[row * stride + j];
+        if (weight != 0.0f) sum += weight * (half ? rounded(values[row * stride + j]) : values[row * stride + j]);
     }
     parts[blockIdx.y * width + j] = sum;
 }

@@ -1,9 +1,9 @@
 //! An NVIDIA GPU.
 //!
-//! Nothing of CUDA is needed to build this. Libraries are opened when a GPU is asked for: the driver, NVRTC, which compiles `cuda/kernels.cu` and `cuda/grid.cu` for the GPU at hand, and
+//! Nothing of CUDA is needed to build this. Libraries are opened when a GPU is asked for: the driver, NVRTC, which compiles the files of kernels beside this one for the GPU at hand, and
 //! cuBLAS for products of matrices.
 //!
-//! Work is queued on one stream and nobody waits for it but those who read results. Kernels do not use atomics, so that the same work gives the same bits on the
+//! Work is queued on one stream and nobody waits for it but those who read results. Kernels add no numbers with atomics, so that the same work gives the same bits on the
 //! same machine.
 //!
 //! # Exactness
@@ -11,10 +11,15 @@
 //! A gradient is Σ_t a_t ⊗ g_t over inputs a and gradients of outputs g. Products that make a and g may be rounded ([`Products::Rounded`], TF32): that changes, as other starting values do,
 //! which gradient is computed, to about three digits. Its norm and its place in the sum are then made from these same a and g in full `f32`, with sums over
 //! pairs of steps in `f64`: what bounds one example's part of a sum is as exact as on the processor, whatever made a and g.
+//!
+//! With [`Products::Half`] a and g are rounded once more, to bf16, and the gradient is that of the rounded ones: norms and sums are made of the same 16 bits, on tensor cores. What tensor cores err by, and
+//! what it does to round a factor again once it is weighted, is in the bound of each norm: `rounding.rs` has the proof.
 
+mod attention;
 mod cells;
 mod error;
 mod grid;
+mod half;
 mod launch;
 mod norms;
 mod open;
@@ -29,12 +34,12 @@ pub use product::Products;
 pub use vector::Vector;
 
 use crate::{
-    Activation, Adam, Device, Mask, Matrix, MatrixMut, Momentum, Order, Product, Rows, Sequences, Span,
+    Activation, Adam, Device, Heads, Mask, Matrix, MatrixMut, Momentum, Product, Rows, Sequences, Span,
     SpanMut,
 };
 use launch::arguments;
 use norms::{address, steps};
-use open::{Gpu, Work};
+use open::Gpu;
 use product::{Factor, Into};
 use std::sync::Arc;
 use vector::done;
@@ -55,15 +60,20 @@ impl std::fmt::Debug for Cuda {
 }
 
 impl Cuda {
-    /// The first GPU, with rounded products of activations.
+    /// The first GPU, with products of factors rounded to bf16.
     pub fn new() -> Result<Self, CudaError> {
-        Self::open(0, Products::Rounded)
+        Self::open(0, Products::Half)
     }
 
-    /// The GPU of this number.
+    /// The GPU of this number. Where it has no tensor cores for bf16, products are rounded as by [`Products::Rounded`].
     pub fn open(number: usize, products: Products) -> Result<Self, CudaError> {
+        let gpu = Gpu::open(number)?;
+        let products = match products {
+            Products::Half if !gpu.has_halves => Products::Rounded,
+            products => products,
+        };
         Ok(Self {
-            gpu: Arc::new(Gpu::open(number)?),
+            gpu: Arc::new(gpu),
             products,
         })
     }
@@ -116,6 +126,10 @@ impl Device for Cuda {
     type Indices = Vector<u32>;
     type Sums = Vector<f64>;
     type Integers = Vector<i64>;
+
+    fn may_run_out(&self) -> bool {
+        true
+    }
 
     fn zeros(&self, len: usize) -> Numbers {
         self.gpu.zeros(len)
@@ -198,10 +212,15 @@ impl Device for Cuda {
             row: c.row,
             batch: c.batch,
         };
-        let Work { blas, .. } = &*self.gpu.work();
+        let work = &mut *self.gpu.work();
         let (alpha, beta) = (alpha as f32, beta as f32);
+        if self.products == Products::Half {
+            return self
+                .gpu
+                .multiply_rounded(work, product, alpha, factor(a), factor(b), beta, into);
+        }
         self.gpu.multiply(
-            blas,
+            &work.blas,
             self.products,
             product,
             alpha,
@@ -237,6 +256,21 @@ impl Device for Cuda {
 
     fn add_bias(&self, rows: usize, width: usize, bias: Span<'_, Numbers>, values: &mut Numbers) {
         Cuda::add_bias(self, rows, width, bias, values)
+    }
+
+    fn spread(
+        &self,
+        rows: usize,
+        width: usize,
+        bias: Option<Span<'_, Numbers>>,
+        from: Option<&Numbers>,
+        output: &mut Numbers,
+    ) {
+        let len = rows * width;
+        let from = from.map_or(0, |from| from.at(0, len));
+        let (bias, output) = (optional(bias, width), output.at(0, len));
+        self.gpu
+            .over("spread", len, arguments![len, width, bias, from, output]);
     }
 
     fn activate(
@@ -387,6 +421,30 @@ impl Device for Cuda {
         )
     }
 
+    fn attention(
+        &self,
+        heads: Heads,
+        factor: f64,
+        projected: &Numbers,
+        context: &mut Numbers,
+        logs: &mut Numbers,
+    ) -> bool {
+        Cuda::attention(self, heads, factor, projected, context, logs)
+    }
+
+    fn attention_backward(
+        &self,
+        heads: Heads,
+        factor: f64,
+        projected: &Numbers,
+        context: &Numbers,
+        logs: &mut Numbers,
+        gradient: &Numbers,
+        into: &mut Numbers,
+    ) {
+        Cuda::attention_backward(self, heads, factor, projected, context, logs, gradient, into)
+    }
+
     fn causal_softmax(&self, count: usize, steps: usize, factor: f64, scores: &mut Numbers) {
         Cuda::causal_softmax(self, count, steps, factor, scores)
     }
@@ -428,6 +486,23 @@ impl Device for Cuda {
         Cuda::squared_error(self, rows, width, bias, targets, values, losses)
     }
 
+    // A few hundred megabytes of the widest rows.
+    const ROWS_TOGETHER: usize = 8192;
+
+    fn choose_rows(&self, count: usize, chosen: &Vector<u32>, rows: Rows<'_, Numbers>, output: &mut Numbers) {
+        Cuda::choose_rows(self, count, chosen, rows, output)
+    }
+
+    fn choose_tokens(
+        &self,
+        count: usize,
+        chosen: &Vector<u32>,
+        tokens: &Vector<u32>,
+        output: &mut Vector<u32>,
+    ) {
+        Cuda::choose_tokens(self, count, chosen, tokens, output)
+    }
+
     fn square_norms(&self, sequences: Sequences, rows: Rows<'_, Numbers>, sums: &mut Vector<f64>) {
         self.gpu.square_norms(sequences, rows, sums);
     }
@@ -440,7 +515,8 @@ impl Device for Cuda {
         gradients: &[Rows<'_, Numbers>],
         sums: &mut Vector<f64>,
     ) {
-        self.gpu.pair_norms(sequences, inputs, one, gradients, sums);
+        self.gpu
+            .pair_norms(self.products, sequences, inputs, one, gradients, sums);
     }
 
     fn product_norms(
@@ -451,7 +527,8 @@ impl Device for Cuda {
         gradient: Rows<'_, Numbers>,
         sums: &mut Vector<f64>,
     ) {
-        self.gpu.product_norms(sequences, input, one, gradient, sums);
+        self.gpu
+            .product_norms(self.products, sequences, input, one, gradient, sums);
     }
 
     fn token_norms(
@@ -474,7 +551,7 @@ impl Device for Cuda {
         sums: &mut Vector<f64>,
     ) {
         self.gpu
-            .tied_norms(sequences, tokens, embedded, input, logits, sums);
+            .tied_norms(self.products, sequences, tokens, embedded, input, logits, sums);
     }
 
     fn weighted_product(
@@ -487,13 +564,30 @@ impl Device for Cuda {
         stride: usize,
         bias: Option<usize>,
     ) {
-        if let Some(start) = bias {
-            self.gpu
-                .weighted_sum(sequences, weights, gradient, into.buffer, start);
-        }
         let (buffer, start) = (into.buffer, into.start);
+        self.gpu.weighted_product(
+            self.products,
+            sequences,
+            weights,
+            input,
+            gradient,
+            buffer,
+            start,
+            stride,
+            bias,
+        );
+    }
+
+    fn weighted_bias(
+        &self,
+        sequences: Sequences,
+        weights: &Numbers,
+        rows: Rows<'_, Numbers>,
+        into: SpanMut<'_, Numbers>,
+    ) {
+        let half = self.products == Products::Half;
         self.gpu
-            .weighted_product(sequences, weights, input, gradient, buffer, start, stride);
+            .weighted_sum(half, sequences, weights, rows, into.buffer, into.start);
     }
 
     fn weighted_sum(
@@ -504,7 +598,7 @@ impl Device for Cuda {
         into: SpanMut<'_, Numbers>,
     ) {
         self.gpu
-            .weighted_sum(sequences, weights, rows, into.buffer, into.start);
+            .weighted_sum(false, sequences, weights, rows, into.buffer, into.start);
     }
 
     fn integers(&self, len: usize) -> Vector<i64> {

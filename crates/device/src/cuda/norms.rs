@@ -1,15 +1,19 @@
-//! Norms of examples' gradients, and weighted sums of them: products of matrices in full `f32`, some examples or rows at a time.
+//! Norms of examples' gradients, and weighted sums of them: products of matrices in full `f32` or of factors rounded to bf16, some examples or rows at a time.
 
+use super::half;
 use super::launch::{THREADS, arguments};
 use super::open::{Gpu, Work};
-use super::product::{Factor, Into, Products};
+use super::product::{Factor, Into, Number, Products};
 use super::vector::Vector;
-use crate::rounding::Rounding;
+use crate::rounding::{HALVES, Rounding, WEIGHING};
 use crate::{Order, Product, Rows, Scalar, Sequences};
+use cudarc::cublas::CudaBlas;
 use std::sync::{MutexGuard, PoisonError};
 
 /// Numbers that a kernel keeps between products: 128 MiB of them.
 const ROOM: usize = 1 << 25;
+/// Pairs of steps that are added up by one block.
+const PAIRS: usize = 4096;
 /// Rows that are added up by one thread.
 const ROWS: usize = 64;
 
@@ -20,15 +24,41 @@ const ROUNDING: Rounding = Rounding::new(f32::ROUNDING);
 
 type Numbers<'a> = Rows<'a, Vector<f32>>;
 
+/// The same for factors rounded to bf16, on tensor cores, whose sums err more.
+const HALVES_AT_ONCE: usize = 256;
+
 /// How many roundings a summand passes in sums over columns that our own kernels make (over 32 threads or more, their folds, and what becomes of the sum in `f32`).
 fn depth(width: usize) -> usize {
     width.div_ceil(32) + 18
 }
 
-/// The same for products of matrices, made [`AT_ONCE`] columns at a time.
-fn depth_of_products<'a>(widths: impl Iterator<Item = usize> + Clone + 'a) -> usize {
-    let most = widths.clone().map(|width| width.min(AT_ONCE)).max().unwrap_or(0);
-    most + widths.map(|width| width.div_ceil(AT_ONCE)).sum::<usize>() + 20
+/// How products for norms are made: how their operations err, how many columns are added up in one go, and what rounding a weighted factor adds.
+#[derive(Clone, Copy)]
+struct Exactness {
+    rounding: Rounding,
+    at_once: usize,
+    weighing: f64,
+}
+
+fn exactness(products: Products) -> Exactness {
+    match products {
+        Products::Full | Products::Rounded => Exactness {
+            rounding: ROUNDING,
+            at_once: AT_ONCE,
+            weighing: 0.0,
+        },
+        Products::Half => Exactness {
+            rounding: HALVES,
+            at_once: HALVES_AT_ONCE,
+            weighing: WEIGHING,
+        },
+    }
+}
+
+/// The same for products of matrices, made some columns at a time.
+fn depth_of_products<'a>(widths: impl Iterator<Item = usize> + Clone + 'a, at_once: usize) -> usize {
+    let most = widths.clone().map(|width| width.min(at_once)).max().unwrap_or(0);
+    most + widths.map(|width| width.div_ceil(at_once)).sum::<usize>() + 20
 }
 
 /// What kernels are reported of examples and steps.
@@ -37,7 +67,7 @@ macro_rules! steps {
         arguments![
             $sequences.examples,
             $sequences.steps,
-            $sequences.order == Order::Steps,
+            $sequences.order == $crate::Order::Steps,
             $($value),*
         ]
     };
@@ -77,14 +107,6 @@ fn some_columns<'a>(rows: &Numbers<'a>) -> impl Iterator<Item = Numbers<'a>> {
         .map(move |first| rows.columns(first, AT_ONCE.min(rows.width - first)))
 }
 
-fn transposed(factor: Factor<'_>) -> Factor<'_> {
-    Factor {
-        row: factor.column,
-        column: factor.row,
-        ..factor
-    }
-}
-
 fn packed(vector: &mut Vector<f32>, width: usize, batch: usize) -> Into<'_> {
     Into {
         vector,
@@ -103,6 +125,7 @@ impl Gpu {
     /// See [`crate::Device::pair_norms`].
     pub(super) fn pair_norms(
         &self,
+        products: Products,
         sequences: Sequences,
         inputs: &[Numbers<'_>],
         one: bool,
@@ -114,11 +137,22 @@ impl Gpu {
         if examples == 0 || pairs == 0 {
             return;
         }
-        let at_once = (ROOM / 2 / pairs).clamp(1, examples);
-        let [before, after] =
-            [inputs, gradients].map(|parts| depth_of_products(parts.iter().map(|rows| rows.width)));
-        let error = ROUNDING.pairs(before, after, steps);
-        let Work { blas, scratch, .. } = &mut *self.work();
+        let exact = exactness(products);
+        let widest = inputs.iter().chain(gradients).map(|rows| rows.width).max();
+        let mut at_once = ROOM / 2 / pairs;
+        if products == Products::Half {
+            at_once = at_once.min(half::ROOM / (steps * (widest.unwrap_or(0) + 8)));
+        }
+        let at_once = at_once.clamp(1, examples);
+        let [before, after] = [inputs, gradients]
+            .map(|parts| depth_of_products(parts.iter().map(|rows| rows.width), exact.at_once));
+        let error = exact.rounding.pairs(before, after, steps);
+        let Work {
+            blas,
+            scratch,
+            halves,
+            doubles,
+        } = &mut *self.work();
         for side in scratch.iter_mut() {
             self.reserve(side, at_once * pairs);
         }
@@ -128,6 +162,15 @@ impl Gpu {
                 if parts.iter().all(|rows| rows.width == 0) {
                     self.clear(into, 0..count * pairs);
                 }
+                if products == Products::Half {
+                    for (number, rows) in parts.iter().enumerate() {
+                        let rows_of = by_example(&sequences, rows, first);
+                        let (sizes, columns) = ([steps, rows.width], exact.at_once);
+                        let add = number > 0;
+                        self.grams_of_halves(blas, &mut halves[0], rows_of, sizes, count, columns, add, into);
+                    }
+                    continue;
+                }
                 for (number, rows) in parts.iter().flat_map(some_columns).enumerate() {
                     let left = by_example(&sequences, &rows, first);
                     self.multiply(
@@ -136,7 +179,7 @@ impl Gpu {
                         Product::new(steps, rows.width, steps).times(count),
                         1.0,
                         left,
-                        transposed(left),
+                        left.transposed(),
                         if number == 0 { 0.0 } else { 1.0 },
                         packed(into, steps, pairs),
                     );
@@ -144,10 +187,29 @@ impl Gpu {
             }
             let [left, right] = scratch.each_ref().map(|side| side.at(0, count * pairs));
             let one = f64::from(u8::from(one));
+            let sums = sums.at(first, count);
+            let parts = pairs.div_ceil(PAIRS).min(64);
+            self.reserve(doubles, count * parts);
+            let partial = doubles.at(0, count * parts);
+            self.launch(
+                "pair_parts",
+                (count, parts),
+                arguments![pairs, one, left, right, partial],
+            );
             self.launch(
                 "pair_total",
                 (count, 1),
-                arguments![steps, one, error, left, right, sums.at(first, count)],
+                arguments![
+                    steps,
+                    one,
+                    error,
+                    exact.weighing,
+                    left,
+                    right,
+                    parts,
+                    partial,
+                    sums
+                ],
             );
         }
     }
@@ -155,6 +217,7 @@ impl Gpu {
     /// See [`crate::Device::product_norms`].
     pub(super) fn product_norms(
         &self,
+        products: Products,
         sequences: Sequences,
         input: Numbers<'_>,
         one: bool,
@@ -168,39 +231,40 @@ impl Gpu {
         }
         let at_once = (ROOM / numbers).clamp(1, examples);
         let steps = sequences.steps;
+        let exact = exactness(products);
         let factor = ROUNDING.squares(depth(width), height);
-        let error = ROUNDING.products(
-            depth_of_products(std::iter::once(steps)),
-            depth(height.max(width)),
+        // Lengths are those of rows before they are rounded.
+        let rounding = 1.0 + 4.0 * exact.weighing;
+        let of_lengths = depth(height.max(width));
+        let error = exact.rounding.products(
+            depth_of_products(std::iter::once(steps), exact.at_once),
+            of_lengths,
         );
-        let Work { blas, scratch, .. } = &mut *self.work();
+        let error = (error + exact.weighing) * rounding;
+        let Work {
+            blas,
+            scratch,
+            halves,
+            ..
+        } = &mut *self.work();
         let [scratch, lengths] = scratch;
         self.reserve(scratch, at_once * numbers);
         let [heights, lengths] = self.lengths(&sequences, [&input, &gradient], lengths);
         for first in (0..examples).step_by(at_once) {
             let count = at_once.min(examples - first);
             let (before, after) = (
-                transposed(by_example(&sequences, &input, first)),
+                by_example(&sequences, &input, first),
                 by_example(&sequences, &gradient, first),
             );
-            for step in (0..steps).step_by(AT_ONCE) {
-                let from = |factor: Factor<'_>, stride: usize| factor.start + step * stride;
-                self.multiply(
-                    blas,
-                    Products::Full,
-                    Product::new(height, AT_ONCE.min(steps - step), width).times(count),
-                    1.0,
-                    Factor {
-                        start: from(before, before.column),
-                        ..before
-                    },
-                    Factor {
-                        start: from(after, after.row),
-                        ..after
-                    },
-                    if step == 0 { 0.0 } else { 1.0 },
-                    packed(scratch, width, numbers),
-                );
+            if products == Products::Half {
+                let [left, right, _] = &mut *halves;
+                let before = self.halved(left, before, [steps, height], count);
+                let after = self.halved(right, after, [steps, width], count);
+                let sizes = [height, steps, width];
+                self.products_of_examples(blas, exact.at_once, sizes, count, before, after, scratch);
+            } else {
+                let sizes = [height, steps, width];
+                self.products_of_examples(blas, exact.at_once, sizes, count, before, after, scratch);
             }
             let values = scratch.at(0, count * numbers);
             let sums = sums.at(0, examples);
@@ -216,7 +280,7 @@ impl Gpu {
             let values = address(&sequences, &gradient);
             let (factor, error) = (
                 ROUNDING.squares(4, width),
-                ROUNDING.products(steps + 4, depth(width)),
+                ROUNDING.products(steps + 4, depth(width)) * rounding,
             );
             let sums = sums.at(0, examples);
             self.launch(
@@ -226,6 +290,7 @@ impl Gpu {
                     sequences,
                     factor,
                     error,
+                    products == Products::Half,
                     values,
                     gradient.stride,
                     width,
@@ -236,11 +301,41 @@ impl Gpu {
         }
     }
 
-    /// The lengths of all rows of both, in `f32`, and where they are.
-    fn lengths(&self, sequences: &Sequences, of: [&Numbers<'_>; 2], into: &mut Vector<f32>) -> [u64; 2] {
+    /// Σ_t a_t ⊗ g_t of some examples, some steps at a time.
+    fn products_of_examples<T: Number>(
+        &self,
+        blas: &CudaBlas,
+        at_once: usize,
+        [height, steps, width]: [usize; 3],
+        count: usize,
+        before: Factor<'_, T>,
+        after: Factor<'_, T>,
+        into: &mut Vector<f32>,
+    ) {
+        for step in (0..steps).step_by(at_once) {
+            self.multiply(
+                blas,
+                Products::Full,
+                Product::new(height, at_once.min(steps - step), width).times(count),
+                1.0,
+                before.from(step, 0).transposed(),
+                after.from(step, 0),
+                if step == 0 { 0.0 } else { 1.0 },
+                packed(into, width, height * width),
+            );
+        }
+    }
+
+    /// The lengths of all rows of each, in `f32`, and where they are.
+    fn lengths<const N: usize>(
+        &self,
+        sequences: &Sequences,
+        of: [&Numbers<'_>; N],
+        into: &mut Vector<f32>,
+    ) -> [u64; N] {
         let count = sequences.rows();
-        self.reserve(into, 2 * count);
-        let places = [into.at(0, count), into.at(count, count)];
+        self.reserve(into, N * count);
+        let places = std::array::from_fn(|number| into.at(number * count, count));
         for (rows, place) in of.into_iter().zip(places) {
             self.row_lengths(sequences, rows, place);
         }
@@ -277,7 +372,8 @@ impl Gpu {
         sums: &mut Vector<f64>,
     ) {
         let count = sequences.rows();
-        let lengths = &mut self.work().scratch[1];
+        let Work { scratch, doubles, .. } = &mut *self.work();
+        let [_, lengths] = scratch;
         self.reserve(lengths, count);
         let lengths = lengths.at(0, count);
         self.row_lengths(&sequences, &gradient, lengths);
@@ -286,16 +382,27 @@ impl Gpu {
         let (stride, width) = (gradient.stride, gradient.width);
         // The other factor of each pair is 1, which is exact.
         let error = ROUNDING.pairs(depth(width), 0, sequences.steps);
+        // Few units of many steps would leave most of a GPU idle.
+        let parts = sequences.steps.div_ceil(32).clamp(1, 32);
+        self.reserve(doubles, sequences.examples * parts);
+        let partial = doubles.at(0, sequences.examples * parts);
         self.launch(
+            "token_parts",
+            (sequences.examples, parts),
+            steps![sequences, error, tokens, values, stride, width, lengths, partial],
+        );
+        let examples = sequences.examples;
+        self.over(
             "token_norms",
-            (sequences.examples, 1),
-            steps![sequences, error, tokens, values, stride, width, lengths, sums],
+            examples,
+            arguments![examples, parts, partial, sums],
         );
     }
 
     /// See [`crate::Device::tied_norms`].
     pub(super) fn tied_norms(
         &self,
+        products: Products,
         sequences: Sequences,
         tokens: &Vector<u32>,
         embedded: Numbers<'_>,
@@ -310,12 +417,15 @@ impl Gpu {
         }
         let at_once = (ROOM / pairs).clamp(1, examples);
         // The other factor of each pair is a logit, which is exact.
-        let products = depth_of_products(std::iter::once(embedded.width)).max(depth(embedded.width));
-        let error = ROUNDING.pairs(products, 0, steps);
+        let depth = depth_of_products(std::iter::once(embedded.width), AT_ONCE).max(depth(embedded.width));
+        // Where the output layer's factors are rounded, these are not: two roundings, and their product, are in the bound instead. Its lengths are theirs before they are rounded.
+        let weighing = exactness(products).weighing;
+        let error = ROUNDING.pairs(depth, 0, steps) + 2.0 * weighing * (1.0 + weighing);
+        let weighing = weighing * (1.0 + 4.0 * weighing);
         let Work { blas, scratch, .. } = &mut *self.work();
         let [scratch, lengths] = scratch;
         self.reserve(scratch, at_once * pairs);
-        let [heights, lengths] = self.lengths(&sequences, [&embedded, &input], lengths);
+        let [heights, lengths, widths] = self.lengths(&sequences, [&embedded, &input, &logits], lengths);
         let (tokens, sums) = (tokens.at(0, sequences.rows()), sums.at(0, examples));
         for first in (0..examples).step_by(at_once) {
             let count = at_once.min(examples - first);
@@ -327,7 +437,7 @@ impl Gpu {
                     Product::new(steps, before.width, steps).times(count),
                     1.0,
                     by_example(&sequences, &before, first),
-                    transposed(by_example(&sequences, &after, first)),
+                    by_example(&sequences, &after, first).transposed(),
                     if number == 0 { 0.0 } else { 1.0 },
                     packed(scratch, steps, pairs),
                 );
@@ -339,7 +449,8 @@ impl Gpu {
                 "tied_total",
                 (count, 1),
                 steps![
-                    sequences, first, error, tokens, products, heights, lengths, values, stride, width, sums
+                    sequences, first, error, weighing, tokens, products, heights, lengths, widths, values,
+                    stride, width, sums
                 ],
             );
         }
@@ -349,6 +460,7 @@ impl Gpu {
     /// not a number is not 0.
     pub(super) fn weighted_product(
         &self,
+        products: Products,
         sequences: Sequences,
         weights: &Vector<f32>,
         input: Numbers<'_>,
@@ -356,9 +468,18 @@ impl Gpu {
         into: &mut Vector<f32>,
         start: usize,
         stride: usize,
+        bias: Option<usize>,
     ) {
         let (height, width) = (input.width, gradient.width);
         let rows = sequences.rows();
+        if products == Products::Half && height > 0 {
+            return self
+                .weighted_product_of_halves(sequences, weights, input, gradient, into, start, stride, bias);
+        }
+        if let Some(bias) = bias {
+            let half = products == Products::Half;
+            self.weighted_sum(half, sequences, weights, gradient, into, bias);
+        }
         if rows == 0 || height == 0 || width == 0 {
             return;
         }
@@ -417,9 +538,63 @@ impl Gpu {
         }
     }
 
-    /// See [`crate::Device::weighted_sum`].
+    /// The same of factors rounded to bf16; the narrower one is weighted, and rounded again.
+    fn weighted_product_of_halves(
+        &self,
+        sequences: Sequences,
+        weights: &Vector<f32>,
+        input: Numbers<'_>,
+        gradient: Numbers<'_>,
+        into: &mut Vector<f32>,
+        start: usize,
+        stride: usize,
+        bias: Option<usize>,
+    ) {
+        let (height, width, rows) = (input.width, gradient.width, sequences.rows());
+        if rows == 0 || width == 0 {
+            return;
+        }
+        let at_once = (half::ROOM / (height.max(width) + 8)).clamp(1, rows);
+        let Work { blas, halves, .. } = &mut *self.work();
+        let [left, right, ones] = halves;
+        for first in (0..rows).step_by(at_once) {
+            let part = [first, at_once.min(rows - first)];
+            let scaled = height <= width;
+            let a = self.halved_weighted(&sequences, weights, scaled, &input, part, left);
+            let b = self.halved_weighted(&sequences, weights, !scaled, &gradient, part, right);
+            if let Some(start) = bias {
+                let ones = self.halved_weights(&sequences, weights, scaled, part, ones);
+                let into = Into {
+                    vector: &mut *into,
+                    start,
+                    row: width,
+                    batch: 0,
+                };
+                let product = Product::new(1, part[1], width);
+                self.multiply(blas, Products::Half, product, 1.0, ones, b, 1.0, into);
+            }
+            self.multiply(
+                blas,
+                Products::Half,
+                Product::new(height, part[1], width),
+                1.0,
+                a.transposed(),
+                b,
+                1.0,
+                Into {
+                    vector: &mut *into,
+                    start,
+                    row: stride,
+                    batch: 0,
+                },
+            );
+        }
+    }
+
+    /// See [`crate::Device::weighted_sum`]; with `half`, of rows rounded to bf16.
     pub(super) fn weighted_sum(
         &self,
+        half: bool,
         sequences: Sequences,
         weights: &Vector<f32>,
         rows: Numbers<'_>,
@@ -439,7 +614,7 @@ impl Gpu {
         self.launch(
             "sum_columns",
             (rows.width.div_ceil(THREADS), parts),
-            steps![sequences, weights, values, rows.stride, rows.width, sums],
+            steps![sequences, half, weights, values, rows.stride, rows.width, sums],
         );
         let into = into.at(start, rows.width);
         self.over("add_parts", rows.width, arguments![parts, rows.width, sums, into]);

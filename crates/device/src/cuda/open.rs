@@ -9,12 +9,18 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 /// What runs on it besides products.
-pub(super) const KERNELS: &str = concat!(include_str!("kernels.cu"), include_str!("grid.cu"));
+pub(super) const KERNELS: &str = concat!(
+    include_str!("kernels.cu"),
+    include_str!("attention.cu"),
+    include_str!("grid.cu")
+);
 
 /// A GPU with one stream: work is done in the order in which it was asked for.
 pub(super) struct Gpu {
     pub(super) context: Arc<CudaContext>,
     pub(super) stream: Arc<CudaStream>,
+    /// Whether its tensor cores multiply bf16.
+    pub(super) has_halves: bool,
     pub(super) functions: BTreeMap<&'static str, CudaFunction>,
     /// Held while kernels that share memory are queued, so that two threads do not mix theirs.
     pub(super) work: Mutex<Work>,
@@ -25,6 +31,10 @@ pub(super) struct Work {
     pub(super) blas: CudaBlas,
     /// Memory for kernels that need some, kept between calls; it only grows.
     pub(super) scratch: [Vector<f32>; 2],
+    /// The same, for factors rounded to 16 bits.
+    pub(super) halves: [Vector<u16>; 3],
+    /// Parts of sums.
+    pub(super) doubles: Vector<f64>,
 }
 
 /// The names of all kernels: what follows `void` in each of their first lines.
@@ -66,9 +76,12 @@ impl Gpu {
             work: Mutex::new(Work {
                 blas,
                 scratch: [Vector::empty(), Vector::empty()],
+                halves: [Vector::empty(), Vector::empty(), Vector::empty()],
+                doubles: Vector::empty(),
             }),
             context,
             stream,
+            has_halves: major >= 8,
             functions,
         })
     }

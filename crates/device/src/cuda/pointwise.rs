@@ -23,6 +23,41 @@ impl Cuda {
         );
     }
 
+    pub(super) fn choose_rows(
+        &self,
+        count: usize,
+        chosen: &Vector<u32>,
+        rows: Rows<'_, Numbers>,
+        output: &mut Numbers,
+    ) {
+        let room = rows.buffer.len() - rows.start;
+        let values = rows.buffer.at(rows.start, room);
+        let (chosen, output) = (chosen.at(0, count), output.at(0, count * rows.width));
+        self.gpu.over_rows(
+            "choose_rows",
+            count,
+            rows.width,
+            arguments![rows.width, rows.stride, chosen, values, room, output],
+        );
+    }
+
+    pub(super) fn choose_tokens(
+        &self,
+        count: usize,
+        chosen: &Vector<u32>,
+        tokens: &Vector<u32>,
+        output: &mut Vector<u32>,
+    ) {
+        let room = tokens.len();
+        let (chosen, output) = (chosen.at(0, count), output.at(0, count));
+        let tokens = tokens.at(0, room);
+        self.gpu.over(
+            "choose_tokens",
+            count,
+            arguments![count, chosen, tokens, room, output],
+        );
+    }
+
     pub(super) fn scatter_add(
         &self,
         sequences: Sequences,

@@ -8,26 +8,65 @@ use crate::Product;
 use cudarc::cublas::{CudaBlas, result::gemm_strided_batched_ex, sys};
 use std::ffi::{c_int, c_longlong, c_void};
 
-/// How exactly products of activations are made. Norms and sums of gradients are always made in full `f32`.
+/// How exactly products are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Products {
     /// In `f32`.
     Full,
-    /// Factors rounded to 11 bits (TF32) on tensor cores, sums in `f32`.
+    /// Those of activations with factors rounded to 11 bits (TF32) on tensor cores, sums in `f32`. Norms and sums of gradients in full `f32`.
     Rounded,
+    /// All with factors rounded once to 8 bits (bf16) on tensor cores, sums in `f32`: an example's gradient *is* the product of its rounded factors.
+    Half,
+}
+
+/// What a factor holds.
+pub(super) trait Number {
+    const KIND: sys::cudaDataType;
+}
+
+impl Number for f32 {
+    const KIND: sys::cudaDataType = sys::cudaDataType::CUDA_R_32F;
+}
+
+/// The 16 bits of a bf16.
+impl Number for u16 {
+    const KIND: sys::cudaDataType = sys::cudaDataType::CUDA_R_16BF;
 }
 
 /// Where a factor is: entry (i, j) of product b at `start + b·batch + i·row + j·column`.
-#[derive(Clone, Copy)]
-pub(super) struct Factor<'a> {
-    pub(super) vector: &'a Vector<f32>,
+pub(super) struct Factor<'a, T = f32> {
+    pub(super) vector: &'a Vector<T>,
     pub(super) start: usize,
     pub(super) row: usize,
     pub(super) column: usize,
     pub(super) batch: usize,
 }
 
-impl Factor<'_> {
+impl<T> Clone for Factor<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Factor<'_, T> {}
+
+impl<T> Factor<'_, T> {
+    pub(super) fn transposed(self) -> Self {
+        Self {
+            row: self.column,
+            column: self.row,
+            ..self
+        }
+    }
+
+    /// Some rows and columns from these on.
+    pub(super) fn from(self, row: usize, column: usize) -> Self {
+        Self {
+            start: self.start + row * self.row + column * self.column,
+            ..self
+        }
+    }
+
     /// As cuBLAS, which goes by columns, sees it: whether to transpose what it reads as the transposed matrix, and the stride.
     fn layout(&self, rows: usize, columns: usize) -> (sys::cublasOperation_t, usize) {
         if self.column == 1 && (self.row >= columns || rows <= 1) {
@@ -39,7 +78,7 @@ impl Factor<'_> {
         }
     }
 
-    fn address(&self, rows: usize, columns: usize, count: usize) -> u64 {
+    pub(super) fn address(&self, rows: usize, columns: usize, count: usize) -> u64 {
         if rows == 0 || columns == 0 {
             return self.vector.at(0, 0);
         }
@@ -62,14 +101,14 @@ fn size(value: usize) -> c_int {
 
 impl Gpu {
     /// C ← α·A·B + β·C for each of a batch; with β = 0, C is not read.
-    pub(super) fn multiply(
+    pub(super) fn multiply<T: Number>(
         &self,
         blas: &CudaBlas,
         products: Products,
         product: Product,
         alpha: f32,
-        a: Factor<'_>,
-        b: Factor<'_>,
+        a: Factor<'_, T>,
+        b: Factor<'_, T>,
         beta: f32,
         c: Into<'_>,
     ) {
@@ -90,7 +129,7 @@ impl Gpu {
         let (b_op, b_stride) = b.layout(inner, columns);
         let single = sys::cudaDataType::CUDA_R_32F;
         let exactness = match products {
-            Products::Full => sys::cublasComputeType_t::CUBLAS_COMPUTE_32F,
+            Products::Full | Products::Half => sys::cublasComputeType_t::CUBLAS_COMPUTE_32F,
             Products::Rounded => sys::cublasComputeType_t::CUBLAS_COMPUTE_32F_FAST_TF32,
         };
         done(self.context.bind_to_thread());
@@ -107,11 +146,11 @@ impl Gpu {
                 size(inner),
                 (&raw const alpha).cast::<c_void>(),
                 b.address(inner, columns, count) as *const c_void,
-                single,
+                T::KIND,
                 size(b_stride),
                 b.batch as c_longlong,
                 a.address(rows, inner, count) as *const c_void,
-                single,
+                T::KIND,
                 size(a_stride),
                 a.batch as c_longlong,
                 (&raw const beta).cast::<c_void>(),

@@ -58,10 +58,9 @@ impl Cuda {
                 input_gradient
             ],
         );
-        self.gpu.over_rows(
+        self.gpu.launch(
             "normalize_examples",
-            sequences.examples,
-            width,
+            (sequences.examples, width.div_ceil(32).min(64)),
             steps![sequences, width, input, statistics, gradient, example_gradients],
         );
     }

@@ -1,7 +1,8 @@
 //! Memory of the GPU.
 
 use super::open::Gpu;
-use cudarc::driver::sys::CUdeviceptr;
+use crate::OutOfMemory;
+use cudarc::driver::sys::{CUdeviceptr, CUresult};
 use cudarc::driver::{CudaSlice, DevicePtr, DeviceRepr, DriverError, ValidAsZeroBits};
 use std::ops::Range;
 
@@ -59,7 +60,14 @@ impl Gpu {
         if len == 0 {
             return Vector::empty();
         }
-        let memory = done(self.stream.alloc_zeros::<T>(len));
+        let memory = match self.stream.alloc_zeros::<T>(len) {
+            Err(DriverError(CUresult::CUDA_ERROR_OUT_OF_MEMORY)) => {
+                let free = self.context.mem_get_info().map_or(0, |(free, _)| free);
+                let asked = len.saturating_mul(size_of::<T>());
+                OutOfMemory { asked, free }.end()
+            }
+            other => done(other),
+        };
         let address = memory.device_ptr(&self.stream).0;
         Vector {
             memory: Some(memory),

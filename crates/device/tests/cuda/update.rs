@@ -46,6 +46,18 @@ pub(crate) fn gradients<D: Device>(
         run(sums);
         inputs.keep_sums(label(name), sums, examples);
     };
+    let mut chosen = device.indices(count);
+    let places: Vec<u32> = (0..count as u32)
+        .map(|row| (row * 7 + 3) % count as u32)
+        .collect();
+    device.write_indices(&places, &mut chosen);
+    let (mut rows, mut picked) = (device.zeros(count * width), device.indices(count));
+    device.choose_rows(count, &chosen, g, &mut rows);
+    inputs.keep(label("choose_rows"), &rows);
+    device.choose_tokens(count, &chosen, &tokens, &mut picked);
+    run(inputs, "token_norms of chosen tokens", &mut sums, &|sums| {
+        device.token_norms(sequences, &picked, g, sums)
+    });
     run(inputs, "square_norms", &mut sums, &|sums| {
         device.square_norms(sequences, g, sums)
     });

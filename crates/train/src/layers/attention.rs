@@ -1,7 +1,7 @@
 //! Multi-head causal attention: its four products, with queries, keys and values as one.
 
 use super::{Dropout, Linear, Norms, Parameters, Pass, Total, reserve};
-use device::{Device, Matrix, MatrixMut, Order, Product, Rows};
+use device::{Device, Heads, Matrix, MatrixMut, Order, Product, Rows};
 
 /// Every step looks at itself and the steps before it. Rows are numbered by examples ([`Order::Examples`]).
 pub struct Attention<D: Device> {
@@ -12,8 +12,11 @@ pub struct Attention<D: Device> {
     dropout: Dropout,
     /// [rows, 3 · width]: queries, keys, values, and after the backward pass their gradients.
     projected: D::Buffer,
-    /// [heads, examples, steps, steps].
+    /// [heads, examples, steps, steps]; empty where the device makes attention in tiles.
     probabilities: D::Buffer,
+    /// What such a device keeps of it: two numbers a row and head.
+    logs: D::Buffer,
+    in_tiles: bool,
     /// [rows, width].
     context: D::Buffer,
 }
@@ -54,6 +57,8 @@ impl<D: Device> Attention<D> {
             dropout,
             projected: device.zeros(0),
             probabilities: device.zeros(0),
+            logs: device.zeros(0),
+            in_tiles: false,
             context: device.zeros(0),
         }
     }
@@ -62,12 +67,13 @@ impl<D: Device> Attention<D> {
         1.0 / ((self.width / self.heads) as f64).sqrt()
     }
 
-    /// output += what the heads found in `input`, through the last product. `keys` and `seed` are for dropout; none while evaluating.
+    /// output ← residual + what the heads found in `input`, through the last product. `keys` and `seed` are for dropout; none while evaluating.
     pub fn forward(
         &mut self,
         pass: &Pass<'_, D>,
         dropout: Option<(u64, &D::Indices)>,
         input: &D::Buffer,
+        residual: &D::Buffer,
         output: &mut D::Buffer,
     ) {
         let Pass {
@@ -75,12 +81,40 @@ impl<D: Device> Attention<D> {
         } = *pass;
         debug_assert_eq!(sequences.order, Order::Examples);
         let (examples, steps, width) = (sequences.examples, sequences.steps, self.width);
-        let (head, square) = (width / self.heads, steps * steps);
         reserve(device, &mut self.projected, sequences.rows() * 3 * width);
-        reserve(device, &mut self.probabilities, self.heads * examples * square);
         reserve(device, &mut self.context, sequences.rows() * width);
         self.project
-            .forward(pass, Rows::new(input, width), false, &mut self.projected);
+            .forward(pass, Rows::new(input, width), None, &mut self.projected);
+        // Its backward pass needs the context as it was.
+        self.in_tiles = !self.dropout.is_active() && {
+            let (heads, factor) = (self.sizes(examples, steps), self.factor());
+            reserve(device, &mut self.logs, 2 * heads.rows());
+            let (projected, context) = (&self.projected, &mut self.context);
+            device.attention(heads, factor, projected, context, &mut self.logs)
+        };
+        if !self.in_tiles {
+            self.find(device, examples, steps);
+        }
+        if let Some((seed, keys)) = dropout {
+            self.dropout.apply(pass, seed, width, keys, &mut self.context);
+        }
+        self.output
+            .forward(pass, Rows::new(&self.context, width), Some(residual), output);
+    }
+
+    fn sizes(&self, examples: usize, steps: usize) -> Heads {
+        Heads {
+            examples,
+            steps,
+            heads: self.heads,
+            size: self.width / self.heads,
+        }
+    }
+
+    /// The context, by products and softmax one after the other.
+    fn find(&mut self, device: &D, examples: usize, steps: usize) {
+        let (width, head, square) = (self.width, self.width / self.heads, steps * steps);
+        reserve(device, &mut self.probabilities, self.heads * examples * square);
         for number in 0..self.heads {
             let part = |block: usize| part(&self.projected, width, head, steps, block);
             let (query, key) = (part(number), part(self.heads + number));
@@ -109,11 +143,6 @@ impl<D: Device> Attention<D> {
                 MatrixMut::new(&mut self.context, number * head, width).batched(steps * width),
             );
         }
-        if let Some((seed, keys)) = dropout {
-            self.dropout.apply(pass, seed, width, keys, &mut self.context);
-        }
-        self.output
-            .forward(pass, Rows::new(&self.context, width), true, output);
     }
 
     /// input_gradient ← what reaches the input.
@@ -129,14 +158,35 @@ impl<D: Device> Attention<D> {
             device, sequences, ..
         } = *pass;
         let (examples, steps, width) = (sequences.examples, sequences.steps, self.width);
-        let (head, square, stride) = (width / self.heads, steps * steps, 3 * width);
-        reserve(device, &mut scratch.scores, self.heads * examples * square);
-        reserve(device, &mut scratch.projected, sequences.rows() * stride);
+        reserve(device, &mut scratch.projected, sequences.rows() * 3 * width);
         reserve(device, &mut scratch.context, sequences.rows() * width);
         self.output.backward(pass, gradient, &mut scratch.context);
         if let Some((seed, keys)) = dropout {
             self.dropout.apply(pass, seed, width, keys, &mut scratch.context);
         }
+        if self.in_tiles {
+            let heads = self.sizes(examples, steps);
+            device.attention_backward(
+                heads,
+                self.factor(),
+                &self.projected,
+                &self.context,
+                &mut self.logs,
+                &scratch.context,
+                &mut scratch.projected,
+            );
+        } else {
+            self.find_backward(device, examples, steps, scratch);
+        }
+        std::mem::swap(&mut self.projected, &mut scratch.projected);
+        self.project.backward(pass, &self.projected, input_gradient);
+    }
+
+    /// The gradient of what was projected, by products one after the other.
+    fn find_backward(&self, device: &D, examples: usize, steps: usize, scratch: &mut Scratch<D>) {
+        let (width, head, square) = (self.width, self.width / self.heads, steps * steps);
+        let stride = 3 * width;
+        reserve(device, &mut scratch.scores, self.heads * examples * square);
         for number in 0..self.heads {
             let context = Matrix::new(&scratch.context, number * head, width).batched(steps * width);
             let start = number * examples * square;
@@ -182,8 +232,6 @@ impl<D: Device> Attention<D> {
                 );
             }
         }
-        std::mem::swap(&mut self.projected, &mut scratch.projected);
-        self.project.backward(pass, &self.projected, input_gradient);
     }
 
     /// Adds the squared norm of each example's gradient.

@@ -41,19 +41,17 @@ impl Embedding {
         tokens: &D::Indices,
         gradient: &D::Buffer,
     ) {
-        norms.device.token_norms(
-            norms.sequences,
-            tokens,
-            Rows::new(gradient, self.width),
-            norms.sums,
-        );
+        norms.tokens(tokens, false, Rows::new(gradient, self.width));
     }
 
     /// The same where no token comes twice in an example, as with positions.
-    pub fn distinct_squared_norms<D: Device>(&self, norms: &mut Norms<'_, D>, gradient: &D::Buffer) {
-        norms
-            .device
-            .square_norms(norms.sequences, Rows::new(gradient, self.width), norms.sums);
+    pub fn distinct_squared_norms<D: Device>(
+        &self,
+        norms: &mut Norms<'_, D>,
+        tokens: &D::Indices,
+        gradient: &D::Buffer,
+    ) {
+        norms.tokens(tokens, true, Rows::new(gradient, self.width));
     }
 
     /// Adds weight · gradient to each token's row.
@@ -114,17 +112,11 @@ impl Embedding {
             Rows::new(logits, self.vocabulary),
         );
         if super::linear::pairs_are_cheaper(norms.sequences.steps, self.width, self.vocabulary) {
-            norms
-                .device
-                .pair_norms(norms.sequences, &[input], true, &[logits], norms.sums);
+            norms.pairs(&[input], true, &[logits]);
         } else {
-            norms
-                .device
-                .product_norms(norms.sequences, input, true, logits, norms.sums);
+            norms.products(input, true, logits);
         }
-        norms
-            .device
-            .tied_norms(norms.sequences, tokens, embedded, input, logits, norms.sums);
+        norms.tied(tokens, embedded, input, logits);
     }
 
     /// As an output layer: adds Σ weight · gradient; `bias` is that layer's.
@@ -143,6 +135,6 @@ impl Embedding {
             .weighted_product(sequences, weights, logits, input, table, self.width, None);
         total
             .device
-            .weighted_sum(sequences, weights, logits, SpanMut::new(total.gradient, bias));
+            .weighted_bias(sequences, weights, logits, SpanMut::new(total.gradient, bias));
     }
 }

@@ -162,7 +162,7 @@ impl<D: Device> Cell<D> for Gru<D> {
 
     // The input's product has the gradients of z, r, x; the state's those of z, r, q; the bias all four.
     fn squared_norms(&self, norms: &mut Norms<'_, D>, input: &D::Buffer) {
-        let (device, sequences, hidden) = (norms.device, norms.sequences, self.hidden);
+        let (steps, hidden) = (norms.sequences.steps, self.hidden);
         let gates = Rows::new(&self.gates, 4 * hidden);
         let (input, states) = (Rows::new(input, self.inputs), Rows::new(&self.states, hidden));
         let (both, x, q) = (
@@ -170,14 +170,14 @@ impl<D: Device> Cell<D> for Gru<D> {
             gates.columns(0, 3 * hidden),
             gates.columns(3 * hidden, hidden),
         );
-        if super::linear::pairs_are_cheaper(sequences.steps, self.inputs + hidden, 4 * hidden) {
-            device.pair_norms(sequences, &[input], true, &[x], norms.sums);
-            device.pair_norms(sequences, &[states], false, &[both, q], norms.sums);
-            device.pair_norms(sequences, &[], true, &[q], norms.sums);
+        if super::linear::pairs_are_cheaper(steps, self.inputs + hidden, 4 * hidden) {
+            norms.pairs(&[input], true, &[x]);
+            norms.pairs(&[states], false, &[both, q]);
+            norms.pairs(&[], true, &[q]);
         } else {
-            device.product_norms(sequences, input, true, x, norms.sums);
-            device.product_norms(sequences, states, false, both, norms.sums);
-            device.product_norms(sequences, states, true, q, norms.sums);
+            norms.products(input, true, x);
+            norms.products(states, false, both);
+            norms.products(states, true, q);
         }
     }
 

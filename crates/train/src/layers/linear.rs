@@ -54,19 +54,18 @@ impl Linear {
         );
     }
 
-    /// output ← input · weight + bias; with `add`, output += it.
+    /// output ← residual (if any) + input · weight + bias.
     pub fn forward<D: Device>(
         &self,
         pass: &Pass<'_, D>,
         input: Rows<'_, D::Buffer>,
-        add: bool,
+        residual: Option<&D::Buffer>,
         output: &mut D::Buffer,
     ) {
-        self.product(pass, input, add, output);
-        if let Some(bias) = self.bias(pass) {
-            pass.device
-                .add_bias(pass.sequences.rows(), self.outputs, bias, output);
-        }
+        let bias = self.bias(pass);
+        pass.device
+            .spread(pass.sequences.rows(), self.outputs, bias, residual, output);
+        self.product(pass, input, true, output);
     }
 
     /// input_gradient ← gradient · weightᵀ.
@@ -139,13 +138,9 @@ impl Linear {
     ) {
         let (one, gradient) = (self.bias.is_some(), Rows::new(gradient, self.outputs));
         if pairs_are_cheaper(norms.sequences.steps, self.inputs, self.outputs) {
-            norms
-                .device
-                .pair_norms(norms.sequences, &[input], one, &[gradient], norms.sums);
+            norms.pairs(&[input], one, &[gradient]);
         } else {
-            norms
-                .device
-                .product_norms(norms.sequences, input, one, gradient, norms.sums);
+            norms.products(input, one, gradient);
         }
     }
 

@@ -158,16 +158,10 @@ impl<D: Device> Cell<D> for Lstm<D> {
         let gates = Rows::new(&self.gates, 4 * self.hidden);
         if super::linear::pairs_are_cheaper(norms.sequences.steps, self.inputs + self.hidden, 4 * self.hidden)
         {
-            norms
-                .device
-                .pair_norms(norms.sequences, &inputs, true, &[gates], norms.sums);
+            norms.pairs(&inputs, true, &[gates]);
         } else {
-            norms
-                .device
-                .product_norms(norms.sequences, inputs[0], true, gates, norms.sums);
-            norms
-                .device
-                .product_norms(norms.sequences, inputs[1], false, gates, norms.sums);
+            norms.products(inputs[0], true, gates);
+            norms.products(inputs[1], false, gates);
         }
     }
 

@@ -11,6 +11,7 @@ mod gru;
 mod linear;
 mod lstm;
 mod norm;
+mod norms;
 mod parameters;
 mod recurrent;
 
@@ -22,6 +23,7 @@ pub use gru::Gru;
 pub use linear::Linear;
 pub use lstm::Lstm;
 pub use norm::Norm;
+pub use norms::{Grouping, Norms};
 pub use parameters::{Parameters, Start};
 pub use recurrent::Cell;
 
@@ -44,16 +46,6 @@ impl<D: Device> Clone for Pass<'_, D> {
 }
 
 impl<D: Device> Copy for Pass<'_, D> {}
-
-/// Where squared norms are added up, one sum an example.
-pub struct Norms<'a, D: Device> {
-    /// Where it runs.
-    pub device: &'a D,
-    /// The shape of the batch.
-    pub sequences: Sequences,
-    /// One sum an example.
-    pub sums: &'a mut D::Sums,
-}
 
 /// Where gradients are added up, each example's times its weight.
 pub struct Total<'a, D: Device> {

@@ -76,12 +76,7 @@ impl<D: Device> Norm<D> {
 
     /// Adds the squared norm of each example's gradient.
     pub fn squared_norms(&self, norms: &mut Norms<'_, D>) {
-        let examples = Sequences::single(norms.sequences.examples);
-        norms.device.square_norms(
-            examples,
-            Rows::new(&self.example_gradients, 2 * self.width),
-            norms.sums,
-        );
+        norms.made(Rows::new(&self.example_gradients, 2 * self.width));
     }
 
     /// Adds Σ weight · gradient over examples.

@@ -2,7 +2,7 @@
 
 use super::TransformerShape;
 use crate::layers::{Attention, Dropout, Linear, Norm, Norms, Parameters, Pass, Scratch, Total, reserve};
-use device::{Activation, Device, Rows, Span, SpanMut};
+use device::{Activation, Device, Rows};
 
 /// Attention, then a perceptron four times as wide, each added to what it was given.
 pub(super) struct Block<D: Device> {
@@ -84,9 +84,8 @@ impl<D: Device> Block<D> {
         reserve(device, &mut self.wide, 4 * len);
         reserve(device, &mut self.activated, 4 * len);
         self.first_norm.forward(pass, input, &mut self.normed);
-        device.copy(Span::new(input, 0), SpanMut::new(&mut self.middle, 0), len);
         self.attention
-            .forward(pass, dropout, &self.normed, &mut self.middle);
+            .forward(pass, dropout, &self.normed, input, &mut self.middle);
         self.second_norm
             .forward(pass, &self.middle, &mut self.middle_normed);
         self.expand
@@ -104,11 +103,10 @@ impl<D: Device> Block<D> {
             self.dropout
                 .apply(pass, seed, 4 * width, keys, &mut self.activated);
         }
-        device.copy(Span::new(&self.middle, 0), SpanMut::new(&mut self.stream, 0), len);
         self.contract.forward(
             pass,
             Rows::new(&self.activated, 4 * width),
-            true,
+            Some(&self.middle),
             &mut self.stream,
         );
     }

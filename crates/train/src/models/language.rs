@@ -1,7 +1,7 @@
 //! What all language models do besides learning: say how likely text is.
 
 use super::{ModelError, Tokens};
-use crate::layers::{reserve, reserve_indices};
+use crate::layers::{Grouping, reserve, reserve_indices};
 use crate::model::Model;
 use device::{Device, Order, Scalar, Sequences};
 use std::collections::BTreeMap;
@@ -123,9 +123,8 @@ pub(super) struct Text<D: Device> {
     /// One an example, for dropout.
     pub(super) keys: D::Indices,
     pub(super) losses: D::Buffer,
-    pub(super) sums: D::Sums,
+    pub(super) grouping: Grouping<D>,
     pub(super) weights: D::Buffer,
-    room: usize,
 }
 
 /// What a prediction counts.
@@ -150,9 +149,8 @@ impl<D: Device> Text<D> {
             scales: device.zeros(0),
             keys: device.indices(0),
             losses: device.zeros(0),
-            sums: device.sums(0),
+            grouping: Grouping::new(device),
             weights: device.zeros(0),
-            room: 0,
         }
     }
 
@@ -217,10 +215,6 @@ impl<D: Device> Text<D> {
         reserve(device, &mut self.scales, rows);
         reserve(device, &mut self.losses, rows);
         reserve(device, &mut self.weights, examples);
-        if self.room < examples {
-            self.sums = device.sums(examples);
-            self.room = examples;
-        }
     }
 
     /// The loss of each example: the sum over its rows.
@@ -243,11 +237,6 @@ impl<D: Device> Text<D> {
                 .collect()
         };
         (0..self.sequences.examples).map(of).collect()
-    }
-
-    /// The sums.
-    pub(super) fn squared_norms(&self, device: &D) -> Vec<f64> {
-        device.download_sums(&self.sums, self.sequences.examples)
     }
 
     /// Puts weights on the device.

@@ -144,6 +144,10 @@ impl<D: Device> Model<D> for AnyLanguageModel<D> {
         self.0.begin_step(step);
     }
 
+    fn group(&mut self, sizes: Option<&[usize]>) -> bool {
+        self.0.group(sizes)
+    }
+
     fn backward(&mut self, parameters: &D::Buffer, batch: &Tokens) -> Vec<f64> {
         self.0.backward(parameters, batch)
     }

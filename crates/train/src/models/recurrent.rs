@@ -3,7 +3,9 @@
 use super::error::{share, size};
 use super::language::{Counts, Text, rows_of};
 use super::{LanguageModel, ModelError, Part, Tokens};
-use crate::layers::{Cell, Dropout, Embedding, Gru, Linear, Lstm, Norms, Parameters, Pass, Total, reserve};
+use crate::layers::{
+    Cell, Dropout, Embedding, Grouping, Gru, Linear, Lstm, Parameters, Pass, Total, reserve,
+};
 use crate::model::{Model, Parameter};
 use device::{Device, Order, Rows, Sequences, Span, SpanMut};
 
@@ -203,6 +205,11 @@ impl<D: Device, C: Cell<D>> Model<D> for RecurrentLanguageModel<D, C> {
         self.step = step;
     }
 
+    fn group(&mut self, sizes: Option<&[usize]>) -> bool {
+        self.text.grouping.set(sizes);
+        true
+    }
+
     fn backward(&mut self, parameters: &D::Buffer, batch: &Tokens) -> Vec<f64> {
         self.predict(parameters, batch, Counts::Mean, true);
         let (device, sequences) = (&self.device, self.text.sequences);
@@ -239,20 +246,15 @@ impl<D: Device, C: Cell<D>> Model<D> for RecurrentLanguageModel<D, C> {
 
     fn squared_norms(&mut self) -> Vec<f64> {
         let (device, sequences) = (&self.device, self.text.sequences);
-        let mut sums = std::mem::replace(&mut self.text.sums, device.sums(0));
-        device.clear_sums(&mut sums, sequences.examples);
-        let mut norms = Norms {
-            device,
-            sequences,
-            sums: &mut sums,
-        };
-        self.embedding
-            .squared_norms(&mut norms, &self.text.inputs, &self.embedded_gradient);
-        self.cell.squared_norms(&mut norms, &self.embedded);
-        self.output
-            .squared_norms(&mut norms, self.features(), &self.logits);
-        self.text.sums = sums;
-        self.text.squared_norms(device)
+        let mut grouping = std::mem::replace(&mut self.text.grouping, Grouping::new(device));
+        let squares = grouping.norms(device, sequences, |norms| {
+            self.embedding
+                .squared_norms(norms, &self.text.inputs, &self.embedded_gradient);
+            self.cell.squared_norms(norms, &self.embedded);
+            self.output.squared_norms(norms, self.features(), &self.logits);
+        });
+        self.text.grouping = grouping;
+        squares
     }
 
     fn accumulate(&mut self, weights: &[f64], gradient: &mut D::Buffer) {
@@ -305,7 +307,7 @@ impl<D: Device, C: Cell<D>> LanguageModel<D> for RecurrentLanguageModel<D, C> {
             parameters,
             sequences,
         };
-        self.output.forward(&pass, last, false, &mut self.logits);
+        self.output.forward(&pass, last, None, &mut self.logits);
         rows_of(
             &self
                 .device

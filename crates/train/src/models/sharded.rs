@@ -53,6 +53,8 @@ pub struct Sharded<D: Device, M: Model<D>> {
     helpers: Vec<JoinHandle<()>>,
     /// The parts of the last batch; empty where `front` has it.
     parts: Vec<Range<usize>>,
+    /// Examples of each unit of the next batches, where units are what norms are of.
+    sizes: Option<Vec<usize>>,
     /// What a part has at least.
     least: (u64, usize),
 }
@@ -250,6 +252,7 @@ where
             threads: 1,
             helpers: Vec::new(),
             parts: Vec::new(),
+            sizes: None,
             least: (WORK, EXAMPLES),
         }
     }
@@ -275,9 +278,45 @@ where
         if count < 2 {
             return Vec::new();
         }
-        (0..count)
-            .map(|part| examples * part / count..examples * (part + 1) / count)
-            .collect()
+        let cuts = (0..=count).map(|part| examples * part / count);
+        let Some(sizes) = &self.sizes else {
+            return cuts
+                .clone()
+                .zip(cuts.skip(1))
+                .map(|(start, end)| start..end)
+                .collect();
+        };
+        // No unit is cut in two: a part ends where a unit does, at that place or after it.
+        let ends: Vec<usize> = sizes
+            .iter()
+            .scan(0, |end, size| {
+                *end += size;
+                Some(*end)
+            })
+            .collect();
+        let mut cuts: Vec<usize> = cuts
+            .map(|cut| match cut {
+                0 => 0,
+                _ => ends[ends.partition_point(|end| *end < cut)],
+            })
+            .collect();
+        cuts.dedup();
+        match cuts.len() {
+            0..=2 => Vec::new(),
+            _ => cuts.windows(2).map(|cut| cut[0]..cut[1]).collect(),
+        }
+    }
+
+    /// The units of a part, whose examples are all in it.
+    fn sizes_of(&self, part: &Range<usize>) -> Option<Vec<usize>> {
+        let mut start = 0;
+        let within = |size: &&usize| {
+            let here = part.contains(&start);
+            start += **size;
+            here
+        };
+        let sizes = self.sizes.as_ref()?.iter();
+        Some(sizes.filter(within).copied().collect())
     }
 
     /// Splits a batch and does the job with each part, or `None` where the batch is for `front`.
@@ -294,6 +333,7 @@ where
         for (slot, part) in workshop.slots.iter().zip(&self.parts) {
             let mut slot = lock(slot);
             slot.batch = Some(batch.part(part.clone()));
+            slot.model.group(self.sizes_of(part).as_deref());
             let len = slot.device.len(parameters);
             if slot.device.len(&slot.gradient) != len {
                 slot.gradient = slot.device.zeros(len);
@@ -356,6 +396,19 @@ where
         for slot in self.workshop.iter().flat_map(|workshop| &workshop.slots) {
             lock(slot).model.begin_step(step);
         }
+    }
+
+    // Units without examples are in no part: the caller leaves them out.
+    fn group(&mut self, sizes: Option<&[usize]>) -> bool {
+        assert!(
+            sizes.is_none_or(|sizes| !sizes.contains(&0)),
+            "units without examples"
+        );
+        let groups = self.front.group(sizes);
+        if groups {
+            self.sizes = sizes.map(<[usize]>::to_vec);
+        }
+        groups
     }
 
     fn backward(&mut self, parameters: &D::Buffer, batch: &M::Batch) -> Vec<f64> {

@@ -5,7 +5,7 @@ use super::error::{share, size};
 use super::language::{Counts, Text, rows_of};
 use super::{LanguageModel, ModelError, Part, Tokens};
 use crate::layers::{
-    Dropout, Embedding, Linear, Norm, Norms, Parameters, Pass, Start, Total, reserve, reserve_indices,
+    Dropout, Embedding, Grouping, Linear, Norm, Parameters, Pass, Start, Total, reserve, reserve_indices,
 };
 use crate::model::{Model, Parameter};
 use device::{Device, Order, Rows, Sequences, Span};
@@ -231,6 +231,11 @@ impl<D: Device> Model<D> for TransformerLanguageModel<D> {
         self.step = step;
     }
 
+    fn group(&mut self, sizes: Option<&[usize]>) -> bool {
+        self.text.grouping.set(sizes);
+        true
+    }
+
     fn backward(&mut self, parameters: &D::Buffer, batch: &Tokens) -> Vec<f64> {
         self.predict(parameters, batch, Counts::Mean, true);
         let (device, sequences, width) = (&self.device, self.text.sequences, self.shape.width);
@@ -286,28 +291,27 @@ impl<D: Device> Model<D> for TransformerLanguageModel<D> {
 
     fn squared_norms(&mut self) -> Vec<f64> {
         let (device, sequences, width) = (&self.device, self.text.sequences, self.shape.width);
-        device.clear_sums(&mut self.text.sums, sequences.examples);
-        let mut norms = Norms {
-            device,
-            sequences,
-            sums: &mut self.text.sums,
-        };
-        let (tokens, embedded) = (&self.text.inputs, &self.embedded_gradient);
-        self.embedding.squared_norms(&mut norms, tokens, embedded);
-        self.positions.distinct_squared_norms(&mut norms, embedded);
-        self.blocks
-            .iter()
-            .for_each(|block| block.squared_norms(&mut norms, width));
-        self.last_norm.squared_norms(&mut norms);
-        let input = Rows::new(&self.normed, width);
-        match &self.output {
-            Output::Linear(linear) => linear.squared_norms(&mut norms, input, &self.logits),
-            Output::Tied(_) => {
-                self.embedding
-                    .tied_squared_norms(&mut norms, tokens, embedded, input, &self.logits)
+        let mut grouping = std::mem::replace(&mut self.text.grouping, Grouping::new(device));
+        let squares = grouping.norms(device, sequences, |norms| {
+            let (tokens, embedded) = (&self.text.inputs, &self.embedded_gradient);
+            self.embedding.squared_norms(norms, tokens, embedded);
+            self.positions
+                .distinct_squared_norms(norms, &self.places, embedded);
+            self.blocks
+                .iter()
+                .for_each(|block| block.squared_norms(norms, width));
+            self.last_norm.squared_norms(norms);
+            let input = Rows::new(&self.normed, width);
+            match &self.output {
+                Output::Linear(linear) => linear.squared_norms(norms, input, &self.logits),
+                Output::Tied(_) => {
+                    self.embedding
+                        .tied_squared_norms(norms, tokens, embedded, input, &self.logits)
+                }
             }
-        }
-        self.text.squared_norms(device)
+        });
+        self.text.grouping = grouping;
+        squares
     }
 
     fn accumulate(&mut self, weights: &[f64], gradient: &mut D::Buffer) {
@@ -376,7 +380,7 @@ impl<D: Device> LanguageModel<D> for TransformerLanguageModel<D> {
             width,
         };
         match &self.output {
-            Output::Linear(linear) => linear.forward(&pass, last, false, &mut self.logits),
+            Output::Linear(linear) => linear.forward(&pass, last, None, &mut self.logits),
             Output::Tied(bias) => {
                 self.embedding.logits(&pass, examples, last, &mut self.logits);
                 device.add_bias(

@@ -8,10 +8,14 @@ use crate::model::Parameter;
 use crate::safetensors::Contents;
 use mechanism::SavedTraining;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 use std::path::Path;
 
 /// The name under which the state is in the file.
 const STATE: &str = "deniable.checkpoint";
+
+/// The name of the digest of all of it.
+const SEAL: &str = "deniable.checkpoint.seal";
 
 /// Everything that a run needs to be resumed as if nothing had happened: see [`Trainer`](super::Trainer).
 #[derive(Debug)]
@@ -76,11 +80,39 @@ impl Checkpoint {
             path: path.display().to_string(),
             source: error.into(),
         })?;
+        let secret = self.run.to_secret_text();
+        let seal = self.seal(&state, &secret);
         contents.words.insert(STATE.to_owned(), state);
-        contents
-            .words
-            .insert(format!("{STATE}.secret"), self.run.to_secret_text());
+        contents.words.insert(format!("{STATE}.secret"), secret);
+        contents.words.insert(SEAL.to_owned(), seal);
         contents.write(path, false)
+    }
+
+    /// A digest of weights, moments and notes together with the state and the place and key of the charge: bits that were damaged, and weights of another run, are noticed. It is no protection against somebody who writes the file,
+    /// since the key is in it.
+    fn seal(&self, state: &str, secret: &str) -> String {
+        let mut hash = Sha256::new();
+        let mut add = |bytes: &[u8]| {
+            hash.update((bytes.len() as u64).to_le_bytes());
+            hash.update(bytes);
+        };
+        for text in [SEAL, made_by().as_str(), secret, state] {
+            add(text.as_bytes());
+        }
+        for (name, text) in &self.notes {
+            add(name.as_bytes());
+            add(text.as_bytes());
+        }
+        let mut bytes = Vec::new();
+        for values in std::iter::once(&self.parameters).chain(&self.moments) {
+            bytes.clear();
+            match self.wide {
+                true => bytes.extend(values.iter().flat_map(|value| value.to_le_bytes())),
+                false => bytes.extend(values.iter().flat_map(|value| (*value as f32).to_le_bytes())),
+            }
+            add(&bytes);
+        }
+        hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
     /// What the caller noted, before the model's layout is known.
@@ -109,9 +141,10 @@ impl Checkpoint {
             .remove(STATE)
             .ok_or_else(|| bad("it has no state of a run"))?;
         let state: State = serde_json::from_str(&text).map_err(|_| bad("its state cannot be read"))?;
-        let run = contents.words.remove(&format!("{STATE}.secret"));
-        let run = run.and_then(|text| SavedTraining::from_secret_text(&text));
-        let run = run.ok_or_else(|| bad("its key cannot be read"))?;
+        let secret = contents.words.remove(&format!("{STATE}.secret"));
+        let secret = secret.ok_or_else(|| bad("it has no key"))?;
+        let run = SavedTraining::from_secret_text(&secret).ok_or_else(|| bad("its key cannot be read"))?;
+        let seal = contents.words.remove(SEAL);
         if state.made_by != made_by() {
             return Err(Error::OtherRun { what: "version" });
         }
@@ -127,13 +160,19 @@ impl Checkpoint {
             };
             moments.push(values);
         }
-        Ok(Self {
+        let checkpoint = Self {
             state,
             run,
             wide,
             parameters,
             moments,
             notes: contents.words,
-        })
+        };
+        if seal != Some(checkpoint.seal(&text, &secret)) {
+            return Err(bad(
+                "it is damaged: its weights, moments or words are not those that were written with this charge",
+            ));
+        }
+        Ok(checkpoint)
     }
 }

@@ -5,8 +5,9 @@ use super::grid_sum::GridSum;
 use super::plan::{Summation, TrainingPlan};
 use super::row_by_row::{Added, Group, Sizes, add_points};
 use super::units::{Examples, Units};
+use crate::Error;
 use crate::model::{Model, Parameter};
-use device::Device;
+use device::{Device, OutOfMemory, or_out_of_memory};
 use sha2::{Digest, Sha256};
 
 /// Where gradients are computed.
@@ -22,6 +23,17 @@ pub(crate) struct Work<D: Device, M, E> {
     pub(crate) gradient: D::Buffer,
     /// The sum of a step, in grid steps of C·2^-30, with the count of an adaptive clip at the end. Private until the step was released.
     pub(crate) sum: GridSum<D>,
+}
+
+/// What a device says, in words of a run.
+pub(super) fn out_of_memory(out: OutOfMemory, at_once: usize, fits: usize) -> Error {
+    let mib = |bytes: usize| bytes >> 20;
+    Error::OutOfMemory {
+        at_once,
+        fits,
+        asked: mib(out.asked),
+        free: mib(out.free),
+    }
 }
 
 /// How many numbers the parameters of a model are.
@@ -53,6 +65,51 @@ impl<D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Work<D, M, E> {
         self
     }
 
+    /// Takes a batch of the largest shape through the model, so that what has no room is refused before anything is charged. Nothing is kept of it but the room.
+    ///
+    /// # Errors
+    /// Where the device has no room, with how many examples at a time do fit.
+    pub(crate) fn rehearse(&mut self, plan: &TrainingPlan, parameters: &D::Buffer) -> Result<(), Error> {
+        let count = self.examples.count();
+        if !self.device.may_run_out() || count == 0 {
+            return Ok(());
+        }
+        let longest = (0..count).max_by_key(|example| self.examples.bytes(*example).len());
+        let at_once = self.at_once.clamp(1, count);
+        let (mut fits, mut refused) = (at_once, None);
+        while fits > 0 {
+            match or_out_of_memory(|| self.pass_of(plan, parameters, longest.unwrap_or(0), fits)) {
+                Ok(()) => break,
+                Err(out) => refused = Some(refused.unwrap_or(out)),
+            }
+            fits /= 2;
+        }
+        refused.map_or(Ok(()), |out| Err(out_of_memory(out, at_once, fits)))
+    }
+
+    /// A pass with one example, so many times, and room for the sum of a step. They are one unit where units have several examples, as far as one unit of the data has so many.
+    fn pass_of(&mut self, plan: &TrainingPlan, parameters: &D::Buffer, example: usize, times: usize) {
+        let len = self.device.len(&self.gradient);
+        self.sum = GridSum::new(
+            &self.device,
+            len + usize::from(plan.parameters().clip.count_steps().is_some()),
+        );
+        let batch = self.examples.gather(&vec![example; times]);
+        let size = self.units.most_examples().clamp(1, times);
+        let sizes: Vec<usize> = (0..times)
+            .step_by(size)
+            .map(|start| size.min(times - start))
+            .collect();
+        if !self.units.one_example_each() && plan.parameters().summation == Summation::Float {
+            self.model.group(Some(&sizes));
+        }
+        let losses = self.model.backward(parameters, &batch);
+        self.model.squared_norms();
+        self.model
+            .accumulate(&vec![0.0; losses.len()], &mut self.gradient);
+        self.model.group(None);
+    }
+
     /// Leaves the sum of these units' gradients, each cut to length `clip`, in `sum`.
     pub(crate) fn clipped_sum(
         &mut self,
@@ -76,7 +133,16 @@ impl<D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Work<D, M, E> {
             }
             Summation::Microbatches { number } => self.microbatches(members, number),
         };
-        self.group_by_group(parameters, groups, clip, count, plan.parameters().normaliser)
+        let expected = plan.parameters().normaliser;
+        if plan.parameters().summation == Summation::Float && self.takes_units(parameters) {
+            return self.units_at_once(parameters, groups, clip, count, expected);
+        }
+        self.group_by_group(parameters, groups, clip, count, expected)
+    }
+
+    /// Whether the model makes norms of units. Rows of tables are taken one by one instead, which is exact and as fast.
+    fn takes_units(&mut self, parameters: &D::Buffer) -> bool {
+        self.model.one_by_one(parameters).is_none() && self.model.group(Some(&[])) && self.model.group(None)
     }
 
     /// The examples of these units in up to `number` groups, with the weight that makes a group's sum its mean.
@@ -150,6 +216,67 @@ impl<D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Work<D, M, E> {
         (total, members.len())
     }
 
+    /// Units of several examples, in floats: all examples of many units in one batch, the norm of each unit's sum from products between all its rows, and its clip factor folded into the product that sums gradients.
+    ///
+    /// # Privacy
+    ///
+    /// Claim: a unit adds at most C, up to how weighted gradients round when they are added, as where each example is a unit.
+    /// Proof: a unit's examples are in one batch, and what it adds is f·Σₑ w·gₑ with one factor f for all of them. [`Model::squared_norms`] gives a number that is at least ‖Σₑ gₑ‖², so w² times that is at least ‖Σₑ w·gₑ‖²
+    /// (its rounding, 2^-52, is in the margin), and f is [`clip_factor`] of it. A unit with more examples than are taken at a time is cut by itself, in integers. ∎
+    /// Audited by: `units_of_texts_are_clipped_as_one`, with a mutant that clips a unit's texts one by one, and one that takes the norm of the wrong factor.
+    fn units_at_once(
+        &mut self,
+        parameters: &D::Buffer,
+        groups: Vec<Group>,
+        clip: f64,
+        count: Option<i64>,
+        expected: f64,
+    ) -> Losses {
+        let at_once = self.at_once.max(1);
+        let (units, large): (Vec<_>, Vec<_>) = groups
+            .into_iter()
+            .partition(|(examples, _)| examples.len() <= at_once);
+        // Units without examples add nothing, and are short enough.
+        let (units, empty): (Vec<_>, Vec<_>) =
+            units.into_iter().partition(|(examples, _)| !examples.is_empty());
+        let (mut total, mut seen, mut before) = (0.0, 0, None);
+        if !large.is_empty() {
+            (total, seen) = self.group_by_group(parameters, large, clip, count, expected);
+            before = Some(self.sum.numbers());
+        }
+        let mut short = empty.len() as i64;
+        self.device.clear(&mut self.gradient);
+        for units in batches_of(&units, at_once) {
+            let sizes: Vec<usize> = units.iter().map(|(examples, _)| examples.len()).collect();
+            let examples = units.iter().flat_map(|(examples, _)| examples).copied();
+            let batch = self.examples.gather(&examples.collect::<Vec<_>>());
+            self.model.group(Some(&sizes));
+            let losses = self.model.backward(parameters, &batch);
+            let squares = self.model.squared_norms();
+            assert_eq!(squares.len(), units.len(), "one norm a unit");
+            let mut weights = Vec::with_capacity(losses.len());
+            for (square, (examples, weight)) in squares.iter().zip(units) {
+                let square = square * weight * weight;
+                short += sign(square.sqrt() <= clip);
+                let weight = weight * clip_factor(square, clip);
+                weights.extend(std::iter::repeat_n(weight, examples.len()));
+            }
+            self.model.accumulate(&weights, &mut self.gradient);
+            total += losses.iter().filter(|loss| loss.is_finite()).sum::<f64>();
+            seen += losses.len();
+        }
+        self.model.group(None);
+        self.sum.put(LENGTH as f64 / clip, &self.gradient);
+        if let Some(steps) = count {
+            self.sum.write(&[steps * short], self.sum.len() - 1);
+        }
+        if let Some(mut before) = before {
+            add_points(&mut before, &self.sum.numbers());
+            self.sum.write(&before, 0);
+        }
+        (total, seen)
+    }
+
     /// The gradient of each group of weighted examples by itself, cut and added in integers. A group is a unit or a microbatch.
     ///
     /// # Privacy
@@ -207,4 +334,20 @@ impl<D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Work<D, M, E> {
         self.sum.write(&added.sum, 0);
         (total, seen)
     }
+}
+
+/// Units one after the other, in batches of at most so many examples. No unit has more.
+fn batches_of(units: &[Group], most: usize) -> Vec<&[Group]> {
+    let (mut batches, mut start, mut examples) = (Vec::new(), 0, 0);
+    for (number, (unit, _)) in units.iter().enumerate() {
+        if examples + unit.len() > most {
+            batches.push(&units[start..number]);
+            (start, examples) = (number, 0);
+        }
+        examples += unit.len();
+    }
+    if start < units.len() {
+        batches.push(&units[start..]);
+    }
+    batches
 }

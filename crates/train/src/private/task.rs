@@ -63,7 +63,8 @@ impl Recipe {
 }
 
 /// How sums are computed, to the last bit: another word wherever that changes. A run that was begun with another cannot be resumed, because a step that was drawn already would be drawn anew for another sum.
-const ARITHMETIC: &str = "parts that do not depend on threads, rows of tables one by one";
+const ARITHMETIC: &str =
+    "parts that do not depend on threads, rows of tables one by one, texts of a unit together";
 
 /// Where a run is saved, and how often.
 #[derive(Clone, Debug)]

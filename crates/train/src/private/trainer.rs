@@ -3,13 +3,13 @@
 use super::checkpoint::{Checkpoint, State};
 use super::plan::{Clip, GRID_BITS, TrainingPlan};
 use super::receipt::{ModelReceipt, SavedModel, made_by};
-use super::summation::Work;
+use super::summation::{Work, out_of_memory};
 use super::task::{Recipe, Saving, Task};
 use super::units::Examples;
 use crate::Error;
 use crate::model::Model;
 use crate::optimizer::Optimizer;
-use device::{Device, Scalar};
+use device::{Device, Scalar, or_out_of_memory};
 use mechanism::{Account, Aggregate, Ledger, Sensitive, Stated, Training};
 use std::time::Instant;
 
@@ -50,7 +50,9 @@ pub(crate) fn private_sum<D: Device, M: Model<D, Batch = E::Batch>, E: Examples>
     let sensitivity = run.mechanism().terms().sensitivity().clone();
     work.model.begin_step(run.drawn());
     let step = run.step(work.units.count() as u64)?;
-    let (total, count) = work.clipped_sum(plan, parameters, step.members(), clip);
+    let at_once = work.at_once;
+    let summed = or_out_of_memory(|| work.clipped_sum(plan, parameters, step.members(), clip));
+    let (total, count) = summed.map_err(|out| out_of_memory(out, at_once, 0))?;
     let sum = Sensitive::new(&mut work.sum);
     step.release(Aggregate::claimed(sum, sensitivity, plan.unit(), plan.grid()))?;
     Ok((count > 0).then(|| total / count as f64))
@@ -138,7 +140,8 @@ impl<D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Trainer<D, M, E> {
         let subject = task.subject(&plan, &recipe);
         // What takes memory comes before the charge: where there is too little, nothing was paid for.
         let parameters = task.device.upload(&start);
-        let work = task.work(&plan, &recipe);
+        let mut work = task.work(&plan, &recipe);
+        work.rehearse(&plan, &parameters)?;
         let mut run = account.begin_training(&mechanism, purpose, &subject)?;
         run.on_threads(recipe.threads);
         let trainer = Self {

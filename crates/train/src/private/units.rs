@@ -247,6 +247,12 @@ impl Units {
         self.groups.is_none()
     }
 
+    /// As many examples as the largest unit has.
+    pub(crate) fn most_examples(&self) -> usize {
+        let groups = self.groups.iter().flatten();
+        groups.map(Vec::len).max().unwrap_or(1)
+    }
+
     /// The examples of a unit, and the weight of each. A number that no unit has is one that has none.
     pub(crate) fn of(&self, unit: usize) -> (Vec<usize>, f64) {
         let weight = match self.per_unit {

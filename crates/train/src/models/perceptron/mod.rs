@@ -335,11 +335,7 @@ impl<D: Device> Model<D> for Mlp<D> {
         let (device, sequences) = (&self.device, self.sequences);
         let mut sums = std::mem::replace(&mut self.sums, device.sums(0));
         device.clear_sums(&mut sums, sequences.examples);
-        let mut norms = Norms {
-            device,
-            sequences,
-            sums: &mut sums,
-        };
+        let mut norms = Norms::new(device, sequences, &mut sums);
         for (layer, input) in self.with_inputs() {
             layer.linear.squared_norms(&mut norms, input, &layer.values);
         }

@@ -1,6 +1,7 @@
 //! The loop on a small model, from end to end.
 
 mod canary;
+mod people;
 mod rows;
 mod sums;
 
@@ -374,6 +375,52 @@ fn the_receipt_does_not_say_how_far_a_run_came() {
         !String::from_utf8_lossy(&bytes).contains(key),
         "no key in a public file"
     );
+}
+
+/// Whichever bit of a checkpoint is damaged, in weights, moments, words or the seal itself: the file is refused, and the one that is whole is read. So are weights of another run under this one's key.
+#[test]
+fn a_damaged_checkpoint_is_noticed() {
+    let (table, units) = (Table::new(60), Units::each_example(60));
+    let directory = tempfile::tempdir().unwrap();
+    let write = |name: &str, steps: usize| {
+        let mut trainer = begin(&table, &units, plan(9, Summation::Exact), recipe());
+        for _ in 0..steps {
+            trainer.step().unwrap();
+        }
+        let path = directory.path().join(name);
+        let checkpoint = trainer.checkpoint();
+        checkpoint.write(Logistic::new().layout(), &path).unwrap();
+        (std::fs::read(&path).unwrap(), checkpoint)
+    };
+    let path = directory.path().join("damaged");
+    let read = |bytes: &[u8]| {
+        std::fs::write(&path, bytes).unwrap();
+        Checkpoint::read(Logistic::new().layout(), &path)
+    };
+    let (whole, first) = write("first", 3);
+    assert!(read(&whole).is_ok());
+    let mut noticed = 0;
+    for place in 8..whole.len() {
+        let mut damaged = whole.clone();
+        damaged[place] ^= 1 << (place % 8);
+        // What JSON does not read, such as blanks between words, may be anything.
+        if let Ok(read) = read(&damaged) {
+            assert_eq!(read.parameters, first.parameters, "{place}");
+            assert_eq!(read.moments, first.moments, "{place}");
+            assert_eq!(read.run.to_secret_text(), first.run.to_secret_text(), "{place}");
+        } else {
+            noticed += 1;
+        }
+    }
+    assert!(noticed > whole.len() - 40, "{noticed} of {}", whole.len());
+    // The end of the file is weights and moments: those of another run, key and words of this one.
+    let (other, _) = write("other", 4);
+    assert_eq!(whole.len(), other.len());
+    let numbers = first.parameters.len() * 4;
+    let mut mixed = whole.clone();
+    mixed[whole.len() - numbers..].copy_from_slice(&other[whole.len() - numbers..]);
+    assert_ne!(mixed, whole);
+    assert!(read(&mixed).unwrap_err().to_string().contains("damaged"));
 }
 
 #[test]

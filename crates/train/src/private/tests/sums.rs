@@ -286,11 +286,8 @@ impl Model<Cpu<f32>> for Cancelling {
             return vec![pairs.map(product).iter().sum::<f64>().max(0.0)];
         }
         let mut sums = vec![0.0];
-        let mut norms = crate::layers::Norms {
-            device: &Cpu::<f32>::new(),
-            sequences: Self::SEQUENCES,
-            sums: &mut sums,
-        };
+        let device = Cpu::<f32>::new();
+        let mut norms = crate::layers::Norms::new(&device, Self::SEQUENCES, &mut sums);
         let input = device::Rows::new(&self.input, Self::WIDTH);
         self.layer.squared_norms(&mut norms, input, &self.gradient);
         sums
