@@ -2,11 +2,12 @@
 
 use crate::Error;
 use crate::catalog::{Catalog, Objective, PlannedRelease, ReleasePrice};
+use crate::price::question::Claims;
 use crate::price::{check_size, quantity};
 use crate::understand::tabulation::{Tabulation, labels_of};
 use accounting::{Delta, Epsilon, PrivacyUnit, Promise, Rho, smallest_multiplier};
 use exact::{Rational, to_f64_nearest};
-use mechanism::Charge;
+use mechanism::{Charge, Stated};
 use sha2::{Digest, Sha256};
 use tables::{Attribute, Axis, Domain, Limits, Plan, Predicted, Shape, Wanted, Workload};
 
@@ -136,6 +137,16 @@ impl ReleasePlan {
             "release {} of {}",
             self.declared.release.name, self.declared.release.table
         )
+    }
+
+    /// What the plans of its pass are held against. All its tables are one release of the counts of cells.
+    pub(crate) fn claims(&self, catalog: &Catalog) -> Result<Claims<'_>, Error> {
+        let mechanism = self.plan.mechanism();
+        Ok(Claims {
+            aggregations: std::slice::from_ref(&self.declared.tabulation.aggregation),
+            drawn: vec![vec![(mechanism.terms().sensitivity(), mechanism as &dyn Stated)]],
+            charge: self.charge(&catalog.unit)?,
+        })
     }
 
     /// What it will cost.

@@ -15,7 +15,7 @@ use accounting::{Delta, Epsilon, Guarantee, PrivacyUnit, Promise};
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::logical_expr::{Expr, LogicalPlan};
 use exact::{Rational, ratio};
-use mechanism::{Charge, Stated};
+use mechanism::{Charge, Sensitivity, Stated};
 use std::collections::BTreeSet;
 
 /// What is asked, by whom, and for how much.
@@ -67,6 +67,29 @@ pub(crate) struct Piece<'a> {
     pub(crate) price: &'a Price,
     pub(crate) marks: &'a Marks,
     pub(crate) mark: Mark,
+}
+
+/// What is charged for plans, and what is drawn of them: what plans are held against before they run.
+pub(crate) struct Claims<'a> {
+    /// What is measured.
+    pub(crate) aggregations: &'a [Aggregation],
+    /// For each aggregation, how far one unit moves each of its statistics, and the noise that it gets.
+    pub(crate) drawn: Vec<Vec<(&'a Sensitivity, &'a dyn Stated)>>,
+    /// For all of them together.
+    pub(crate) charge: Charge,
+}
+
+impl<'a> Claims<'a> {
+    /// A number of a statistic, as it is released: its place in the order in which all are drawn comes first.
+    pub(crate) fn release(
+        &self,
+        aggregation: usize,
+        statistic: usize,
+    ) -> Option<(usize, &'a Sensitivity, &'a dyn Stated)> {
+        let before: usize = self.drawn.iter().take(aggregation).map(Vec::len).sum();
+        let (sensitivity, noise) = *self.drawn.get(aggregation)?.get(statistic)?;
+        Some((before + statistic, sensitivity, noise))
+    }
 }
 
 /// A query, understood and priced.
@@ -133,6 +156,19 @@ impl Question {
     /// What everything together will cost. A public question has no charge.
     pub(crate) fn charge(&self, catalog: &Catalog) -> Result<Charge, Error> {
         charged(&self.mechanisms(), &catalog.unit, &self.delta, &self.purpose)
+    }
+
+    /// What its plans are held against.
+    pub(crate) fn claims(&self, catalog: &Catalog) -> Result<Claims<'_>, Error> {
+        let of = |price: &'_ Price| -> Vec<_> {
+            let noise = price.noise.iter().map(Noise::stated);
+            price.sensitivities.iter().zip(noise).collect()
+        };
+        Ok(Claims {
+            aggregations: &self.split.aggregations,
+            drawn: self.prices.iter().map(of).collect(),
+            charge: self.charge(catalog)?,
+        })
     }
 
     /// What it would cost for another ε. Where every SELECT states its own, none takes more than this.

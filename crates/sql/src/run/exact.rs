@@ -11,7 +11,7 @@
 
 use crate::Error;
 use crate::catalog::{Catalog, EngineKind};
-use crate::price::question::Question;
+use crate::price::question::{Claims, Question};
 use crate::run::engine::{BoundedPlans, Reading};
 use crate::run::engines::Engines;
 use crate::run::facts::Facts;
@@ -178,10 +178,10 @@ impl Prepared {
 /// Binds the plans of a question's aggregations to data and has engines plan their execution. Reads schemas, and no rows of private tables.
 ///
 /// # Errors
-/// When a table cannot be opened, an engine's plan has an operator that is not on the closed list, or a plan cannot be verified for what the question is priced: before anything is charged.
+/// When a table cannot be opened, an engine's plan has an operator that is not on the closed list, or a plan cannot be verified for what is charged and drawn: before anything is charged.
 pub(crate) async fn prepare(
     question: Vec<BoundedPlans>,
-    priced: &Question,
+    claims: &Claims<'_>,
     publics: &Publics,
     engines: &Engines,
     catalog: &Catalog,
@@ -206,7 +206,7 @@ pub(crate) async fn prepare(
         });
     }
     let facts = Facts::new(catalog, publics);
-    let verified = Arc::new(verified(&parts, priced, &facts, catalog)?);
+    let verified = Arc::new(verified(&parts, claims, &facts)?);
     Ok(Prepared {
         parts,
         databases,
@@ -235,14 +235,14 @@ pub(crate) async fn judged(
             keys: plans.keys,
         });
     }
-    verified(&parts, priced, &Facts::new(catalog, &publics), catalog)
+    verified(&parts, &priced.claims(catalog)?, &Facts::new(catalog, &publics))
 }
 
 /// Holds the plans of a question against what is charged for it and what is drawn.
-fn verified(parts: &[Part], priced: &Question, facts: &Facts, catalog: &Catalog) -> Result<Verified, Error> {
+fn verified(parts: &[Part], claims: &Claims<'_>, facts: &Facts) -> Result<Verified, Error> {
     let mut all = Vec::new();
     for part in parts {
-        let releases = part.releases(priced);
+        let releases = part.releases(claims);
         for (plans, releases) in part.engine.plans().into_iter().zip(releases) {
             all.push(verify::Part { plans, releases });
         }
@@ -252,19 +252,19 @@ fn verified(parts: &[Part], priced: &Question, facts: &Facts, catalog: &Catalog)
     if crate::mutants::is_unverified() {
         all.clear();
     }
-    Ok(verify(&all, &leaves, &priced.charge(catalog)?)?)
+    Ok(verify(&all, &leaves, &claims.charge)?)
 }
 
 impl Part {
     /// What is released of each of its plans: of the totals what is read of them, as [`measured`] reads it, and one number of each other plan.
-    fn releases<'q>(&self, priced: &'q Question) -> Vec<Vec<Release<'q>>> {
+    fn releases<'q>(&self, claims: &Claims<'q>) -> Vec<Vec<Release<'q>>> {
         let release = |aggregation: usize, statistic: usize, number: Number| {
-            let price = priced.prices.get(aggregation)?;
+            let (drawn, sensitivity, noise) = claims.release(aggregation, statistic)?;
             Some(Release {
-                drawn: priced.first_drawn(aggregation) + statistic,
+                drawn,
                 number,
-                sensitivity: price.sensitivities.get(statistic)?,
-                noise: price.noise.get(statistic)?.stated(),
+                sensitivity,
+                noise,
             })
         };
         let totals = self.read.iter().flat_map(|reading| {
@@ -282,7 +282,7 @@ impl Part {
         let question = self.read.first().map(|reading| reading.aggregation);
         for statistic in &self.single {
             let number = |aggregation: usize| {
-                let measure = &priced.split.aggregations[aggregation].statistics[*statistic].measure;
+                let measure = &claims.aggregations[aggregation].statistics[*statistic].measure;
                 let levels = match measure {
                     Measure::Tree { .. } => TREE_LEVELS,
                     Measure::Histogram { .. } => 1,

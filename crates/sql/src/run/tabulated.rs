@@ -11,7 +11,7 @@ use crate::understand::tabulation::Tabulation;
 use crate::values::facts::Value;
 use crate::values::group_name::decode;
 use bound::Secret;
-use mechanism::{Cells, Sensitive};
+use mechanism::Cells;
 
 /// The plans of the pass.
 pub(crate) fn plans(tabulation: &Tabulation, secret: &Secret) -> Result<Vec<BoundedPlans>, Error> {
@@ -32,9 +32,9 @@ pub(crate) async fn cells(
     prepared: Prepared,
     tabulation: &Tabulation,
     engines: &Engines,
-) -> Result<Sensitive<Cells>, Error> {
+) -> Result<Cells, Error> {
     let (columns, counts) = lines(prepared, tabulation, engines).await?;
-    Ok(Sensitive::new(Cells::new(columns, counts)))
+    Ok(Cells::new(columns, counts))
 }
 
 /// A column of codes for each attribute, and how many rows have them.

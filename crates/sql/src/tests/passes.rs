@@ -31,8 +31,9 @@ fn scans(sql: &str) -> (usize, bool) {
     let asked = bounded_plans(&question.split.aggregations, &question.cuts, &secret).unwrap();
     let planned = asked.iter().flat_map(BoundedPlans::plans).map(scans_of).sum();
     let engines = Engines::new(SessionConfig::new());
+    let claims = question.claims(&catalog).unwrap();
     let prepared = runtime()
-        .block_on(prepare(asked, &question, &Publics::default(), &engines, &catalog))
+        .block_on(prepare(asked, &claims, &Publics::default(), &engines, &catalog))
         .unwrap();
     assert_eq!(
         prepared.scans(),

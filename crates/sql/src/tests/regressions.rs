@@ -83,7 +83,8 @@ fn many_texts_of_a_row_mean_few_rows_at_once() {
             let aggregations = &question.split.aggregations[..1];
             let secret = bound::Secret::new("ab").unwrap();
             let asked = crate::run::engine::bounded_plans(aggregations, &[], &secret)?;
-            let prepared = crate::run::exact::prepare(asked, &question, &publics, &engines, &catalog);
+            let claims = question.claims(&catalog)?;
+            let prepared = crate::run::exact::prepare(asked, &claims, &publics, &engines, &catalog);
             Ok(prepared.await?.batch_sizes())
         })
     };

@@ -1,16 +1,20 @@
 //! The cells of planned releases: exact, additive over units, and moved by one unit no further than is charged.
 
 use super::movement::runtime;
+use crate::Error;
 use crate::catalog::Catalog;
-use crate::mutants::{Mutant, with};
+use crate::mutants::{Mutant, with, with_verifier};
+use crate::price::question::Claims;
 use crate::run::engines::Engines;
-use crate::run::exact::prepare;
+use crate::run::exact::{Prepared, prepare};
 use crate::run::publics::Publics;
 use crate::run::tabulated::{lines, plans};
 use crate::understand::planner::Planner;
 use crate::understand::tabulation::Tabulation;
+use accounting::Delta;
 use bound::Secret;
 use datafusion::prelude::SessionConfig;
+use mechanism::{Charge, PlannedPart, PlannedSet, PlannedTables, Stated};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -70,16 +74,46 @@ fn tabulation(name: &str, catalog: &Catalog) -> Tabulation {
     made.unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
+/// Noise for the tables of a release, made for as many rows of a unit as it says; the tables are all of one cell.
+fn noise(tabulation: &Tabulation, catalog: &Catalog) -> PlannedTables {
+    let one_cell = PlannedPart::Cells {
+        cells: vec![0],
+        count: 1,
+    };
+    let all = PlannedSet {
+        parts: vec![(0, 0)],
+        mantissa: 1,
+        exponent: 10,
+        shift: 0,
+    };
+    let neighbors = catalog.unit.neighbors;
+    PlannedTables::laplace(vec![vec![one_cell]], vec![all], tabulation.rows, neighbors).unwrap()
+}
+
+/// The pass of a release, ready to run, once it is verified for what a release of its rows is charged.
+async fn prepared(tabulation: &Tabulation, catalog: &Catalog, engines: &Engines) -> Result<Prepared, Error> {
+    let mechanism = noise(tabulation, catalog);
+    let drawn: (_, &dyn Stated) = (mechanism.terms().sensitivity(), &mechanism);
+    let claims = Claims {
+        aggregations: std::slice::from_ref(&tabulation.aggregation),
+        drawn: vec![vec![drawn]],
+        charge: Charge::for_all(&[&mechanism], &catalog.unit, &Delta::ZERO, "cells").unwrap(),
+    };
+    let secret = Secret::new("0123456789abcdef").unwrap();
+    let asked = plans(tabulation, &secret)?;
+    prepare(asked, &claims, &Publics::default(), engines, catalog).await
+}
+
+fn engines() -> Engines {
+    Engines::new(SessionConfig::new().with_target_partitions(2).with_batch_size(4))
+}
+
 fn counted(name: &str, catalog: &Catalog) -> Counts {
     let tabulation = tabulation(name, catalog);
     tabulation.check(catalog.unit.neighbors).unwrap();
-    let engines = Engines::new(SessionConfig::new().with_target_partitions(2).with_batch_size(4));
-    let secret = Secret::new("0123456789abcdef").unwrap();
-    let asked = plans(&tabulation, &secret).unwrap();
+    let engines = engines();
     let (columns, counts) = runtime().block_on(async {
-        let prepared = prepare(asked, &Publics::default(), &engines, catalog)
-            .await
-            .unwrap();
+        let prepared = prepared(&tabulation, catalog, &engines).await.unwrap();
         lines(prepared, &tabulation, &engines).await.unwrap()
     });
     let mut all = Counts::new();
@@ -227,4 +261,21 @@ fn what_a_unit_moves_is_checked_before_the_charge() {
             assert!(made.check(catalog.unit.neighbors).is_err(), "{name} {neighbors}");
         }
     }
+}
+
+#[test]
+fn the_verifier_refuses_rows_that_are_limited_in_each_group_only() {
+    let here = tempfile::tempdir().unwrap();
+    write(here.path(), &[]);
+    let catalog = catalog(here.path(), "add_remove", "");
+    let tabulation = tabulation("many", &catalog);
+    let engines = engines();
+    let run = || {
+        runtime()
+            .block_on(prepared(&tabulation, &catalog, &engines))
+            .map(|_| ())
+    };
+    run().unwrap();
+    let refused = with_verifier(Mutant::RowsOfEachGroup, run);
+    assert!(matches!(refused, Err(Error::Unverified { .. })), "{refused:?}");
 }

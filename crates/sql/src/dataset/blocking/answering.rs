@@ -247,13 +247,10 @@ impl Dataset {
         let secret = secret()?;
         let aggregations = &question.split.aggregations;
         let asked = bounded_plans(aggregations, &question.cuts, &secret)?;
-        let prepared = self.runtime.block_on(exact::prepare(
-            asked,
-            question,
-            &publics,
-            engines,
-            &self.shared.catalog,
-        ))?;
+        let catalog = &self.shared.catalog;
+        let claims = question.claims(catalog)?;
+        let preparing = exact::prepare(asked, &claims, &publics, engines, catalog);
+        let prepared = self.runtime.block_on(preparing)?;
         let verified = prepared.verified();
         let reservation = account.reserve(&question.mechanisms(), &question.delta, &question.purpose)?;
         watch(Stage::Charged);

@@ -18,7 +18,8 @@ use crate::run::{exact, tabulated};
 use crate::understand::tabulation::Tabulation;
 use accounting::Epsilon;
 use ledger::{Session, Store};
-use mechanism::{Account, Aggregate};
+use mechanism::Account;
+use noise::Grid;
 
 impl Dataset {
     /// What a planned release measures, what it costs and how far off each of its tables will be. Spends nothing, reads no private data.
@@ -185,9 +186,11 @@ impl Dataset {
         );
         let publics = self.runtime.block_on(sides)?;
         let asked = tabulated::plans(&plan.declared.tabulation, &secret()?)?;
-        let preparing = exact::prepare(asked, &publics, engines, catalog);
-        let prepared = self.runtime.block_on(preparing)?;
         let mechanism = plan.plan.mechanism();
+        let claims = plan.claims(catalog)?;
+        let preparing = exact::prepare(asked, &claims, &publics, engines, catalog);
+        let prepared = self.runtime.block_on(preparing)?;
+        let verified = prepared.verified();
         let reservation = account.reserve(&[mechanism], &plan.delta, &plan.purpose())?;
         watch(Stage::Charged);
         let cells = self
@@ -195,7 +198,7 @@ impl Dataset {
             .block_on(tabulated::cells(prepared, &plan.declared.tabulation, engines));
         // Also after a failure: a server holds what follows back until its schedule allows it.
         watch(Stage::Measured);
-        let input = Aggregate::of_rows(cells?, plan.declared.tabulation.rows, catalog.unit.clone())?;
+        let input = verified.aggregate(0, cells?, Grid::new(0))?;
         let receipt = reservation.receipt().clone();
         account.ledger_mut().begin_drawing(receipt.number)?;
         let ticket = reservation.into_tickets().pop();

@@ -118,7 +118,7 @@ fn measured_by(
         let publics = Publics::read(&question.split, &engines.public()?, catalog).await?;
         let aggregations = &question.split.aggregations;
         let asked = bounded_plans(aggregations, &question.cuts, &secret)?;
-        let prepared = prepare(asked, question, &publics, &engines, catalog).await?;
+        let prepared = prepare(asked, &question.claims(catalog)?, &publics, &engines, catalog).await?;
         look(&prepared);
         let measured = measure(prepared, aggregations, &engines).await?;
         let mut all = Vec::new();
