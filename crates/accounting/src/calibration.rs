@@ -136,12 +136,12 @@ fn slower(round: u32) -> f64 {
     libm::exp2(2.0 * f64::from(round.saturating_sub(12)))
 }
 
-/// Where the straight line between two ends, in ln σ, is just below 0. Every third time half-way, so that a function that is nothing like a line is searched as fast as by halving.
+/// Where the straight line between two ends, in ln σ, is just below 0. From the sixth round on every third time half-way, so that a function that is nothing like a line is searched as fast as by halving.
 fn between(low: &End, high: &End, round: u32) -> f64 {
     let width = libm::log(high.sigma / low.sigma);
     let part = (low.over + SLACK / 2.0) / (low.over - high.over);
     let sigma = low.sigma * libm::exp(width * part);
-    if round.is_multiple_of(3) || !(low.sigma < sigma && sigma < high.sigma) {
+    if (round >= 6 && round.is_multiple_of(3)) || !(low.sigma < sigma && sigma < high.sigma) {
         return low.sigma * libm::exp(width / 2.0);
     }
     sigma

@@ -472,7 +472,7 @@ impl Contour {
 
     /// How close to the answer it is worth looking for it, as a part of it.
     pub(super) fn precision(&self) -> f64 {
-        if self.smoothing.is_some() { 2e-9 } else { 2e-11 }
+        if self.smoothing.is_some() { 1e-10 } else { 2e-11 }
     }
 }
 

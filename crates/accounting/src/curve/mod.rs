@@ -2,10 +2,13 @@
 //!
 //! ```text
 //! Event ──► distributions of privacy loss (distribution) ──► contour integral (contour) ──► ln δ(ε), between two ends
-//!              │  moments: closed forms,                 ▲ hardly anything falls?
+//!              │  moments: closed forms,                 ▲ no contour is short enough?
 //!              │  or an integral (sampled, fixed_size)   ▼
 //!              └─ cut into cells (cells) ────► transforms on a lattice (lattice)
 //! ```
+//!
+//! Poisson-sampled steps lose their far tails first (truncated), and their moments at all points of a contour come from one Fourier
+//! transform (waves).
 //!
 //! Events are read into distributions (reading), the ways to δ(ε) are tried from the sharpest on (profile), and all arithmetic is in balls (ball), so
 //! that rounding is part of the answer.
