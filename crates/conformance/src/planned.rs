@@ -64,7 +64,8 @@ impl Subject for Planned {
             cells: vec![0, 1],
             groups: vec![0, 0],
         };
-        PlannedTables::gaussian(promise, vec![vec![pair]], vec![set], 1, Neighbors::AddRemove).map_err(explained)
+        PlannedTables::gaussian(promise, vec![vec![pair]], vec![set], 1, Neighbors::AddRemove)
+            .map_err(explained)
     }
 
     fn input(&self, data: &[usize; 2]) -> Cells {
@@ -82,7 +83,9 @@ impl Subject for Planned {
     }
 
     fn features(&self) -> Vec<Feature<Vec<Vec<i64>>>> {
-        vec![Feature::ordered("difference", |output: &Vec<Vec<i64>>| output[0][0])]
+        vec![Feature::ordered("difference", |output: &Vec<Vec<i64>>| {
+            output[0][0]
+        })]
     }
 
     /// P[moved + W₁ − W₀ ≥ k] = Σ_w P[W₀ = w]·P[W₁ ≥ k − moved + w].
@@ -92,7 +95,9 @@ impl Subject for Planned {
         let recipe = move |bits: u32| {
             let work = bits + 16;
             let reach = 2 * END + moved.abs() + 1;
-            let tails: Vec<Interval> = (-reach..=reach).map(|k| rounded_tail(&variance, k, work)).collect();
+            let tails: Vec<Interval> = (-reach..=reach)
+                .map(|k| rounded_tail(&variance, k, work))
+                .collect();
             let tail = |k: i64| &tails[(k + reach) as usize];
             let at_least = |k: i64| {
                 // Beyond END on either side is all or nothing: between zero and the mass that is there.

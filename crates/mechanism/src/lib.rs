@@ -77,7 +77,7 @@ pub use local_hashing::{HashedReport, LocalHashing};
 pub use multiplier::SquaredMultiplier;
 pub use noisy_max::NoisyMax;
 pub use permute_and_flip::PermuteAndFlip;
-pub use planned::{Cells, PlannedSet, PlannedPart, PlannedAttribute, PlannedTables};
+pub use planned::{Cells, PlannedAttribute, PlannedPart, PlannedSet, PlannedTables};
 pub use propose_test_release::ProposeTestRelease;
 pub use quantile::{Quantile, Quantiles};
 pub use questionnaire::{

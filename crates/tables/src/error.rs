@@ -102,7 +102,9 @@ pub enum Error {
         name: String,
     },
     /// Another number of factors than values.
-    #[error("{given} factors are given for the {values} values of {name}\nhint: give each value one factor: 1 counts its rows, 0 leaves them out")]
+    #[error(
+        "{given} factors are given for the {values} values of {name}\nhint: give each value one factor: 1 counts its rows, 0 leaves them out"
+    )]
     FactorsMissing {
         /// The attribute.
         name: String,
@@ -112,7 +114,9 @@ pub enum Error {
         values: u32,
     },
     /// Too many values for ranges.
-    #[error("{name} has {values} values, and ranges are planned for up to {most}\nhint: put the values in bins, or ask for cells at coarser levels")]
+    #[error(
+        "{name} has {values} values, and ranges are planned for up to {most}\nhint: put the values in bins, or ask for cells at coarser levels"
+    )]
     TooManyForRanges {
         /// The attribute.
         name: String,

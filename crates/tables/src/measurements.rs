@@ -92,7 +92,9 @@ impl Measurements {
                 scope.spawn(|| {
                     loop {
                         let place = next.fetch_add(1, Ordering::Relaxed);
-                        let Some(shape) = self.wanted.get(place) else { return };
+                        let Some(shape) = self.wanted.get(place) else {
+                            return;
+                        };
                         let table = self.table(shape).ok();
                         done.lock().expect("no thread panicked")[place] = table;
                     }
@@ -126,7 +128,10 @@ impl Measurements {
 
     fn reals(&self, place: usize) -> Vec<f64> {
         let step = (-f64::from(self.scheme.sets[place].shift)).exp2();
-        self.values[place].iter().map(|value| *value as f64 * step).collect()
+        self.values[place]
+            .iter()
+            .map(|value| *value as f64 * step)
+            .collect()
     }
 
     /// With Laplace noise: the best measured table, summed over what is not asked for.
@@ -141,7 +146,10 @@ impl Measurements {
                 continue;
             }
             let mut sums = vec![0.0; values.len() / cells];
-            for (sums, values) in sums.chunks_exact_mut(inner).zip(values.chunks_exact(cells * inner)) {
+            for (sums, values) in sums
+                .chunks_exact_mut(inner)
+                .zip(values.chunks_exact(cells * inner))
+            {
                 for line in values.chunks_exact(inner) {
                     for (sum, value) in sums.iter_mut().zip(line) {
                         *sum += value;
@@ -344,7 +352,10 @@ impl Measurements {
 
     /// Which cells of a step leave: all but the first of each group, whose difference is zero. `None` for all.
     fn kept(&self, attribute: u16, step: usize) -> Option<Vec<bool>> {
-        match (&self.scheme.ways[usize::from(attribute)].steps[step - 1], self.scheme.kind) {
+        match (
+            &self.scheme.ways[usize::from(attribute)].steps[step - 1],
+            self.scheme.kind,
+        ) {
             (Step::Level { groups, .. }, Kind::Gaussian) => {
                 let mut seen = std::collections::BTreeSet::new();
                 Some(groups.iter().map(|group| !seen.insert(*group)).collect())
@@ -356,7 +367,9 @@ impl Measurements {
 
 impl Scheme {
     pub(crate) fn covers(&self, shape: &Shape) -> bool {
-        let Ok(readings) = self.readings(shape) else { return false };
+        let Ok(readings) = self.readings(shape) else {
+            return false;
+        };
         match self.kind {
             Kind::Gaussian => all_below(&readings.iter().map(|reading| reading.reach).collect::<Vec<_>>())
                 .iter()

@@ -37,7 +37,11 @@ pub(crate) struct Term {
 impl Term {
     /// This part of the variance of one cell.
     pub(crate) fn at(&self, cell: &[usize]) -> f64 {
-        let factors = self.factors.iter().zip(cell).map(|(factors, code)| factors[*code]);
+        let factors = self
+            .factors
+            .iter()
+            .zip(cell)
+            .map(|(factors, code)| factors[*code]);
         self.variance * factors.product::<f64>()
     }
 }

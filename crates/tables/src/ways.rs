@@ -289,7 +289,10 @@ impl Reading<'_> {
         };
         (0..self.base)
             .map(|cell| {
-                let output = self.outputs.as_ref().map_or(cell, |outputs| outputs[cell] as usize);
+                let output = self
+                    .outputs
+                    .as_ref()
+                    .map_or(cell, |outputs| outputs[cell] as usize);
                 f64::from(u8::from((first..=last).contains(&output)))
             })
             .collect()

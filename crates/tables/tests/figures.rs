@@ -8,7 +8,11 @@ const ADULT: [u32; 14] = [100, 100, 100, 99, 85, 42, 16, 15, 9, 7, 6, 5, 2, 2];
 fn adult(ordered: usize) -> Domain {
     let attribute = |(place, size): (usize, &u32)| {
         let attribute = Attribute::new(format!("attribute {place}"), *size).unwrap();
-        if place < ordered { attribute.ordered() } else { attribute }
+        if place < ordered {
+            attribute.ordered()
+        } else {
+            attribute
+        }
     };
     Domain::new(ADULT.iter().enumerate().map(attribute).collect()).unwrap()
 }

@@ -4,7 +4,8 @@ use accounting::{Budget, Delta, Epsilon, Neighbors, PrivacyUnit, Promise, Rho};
 use mechanism::{Account, MemoryLedger, Sensitive};
 use noise::{Keyed, Seeded};
 use tables::{
-    Attribute, Axis, Cells, Domain, Error, Form, Limits, Measurements, Objective, Plan, Shape, Weights, Workload,
+    Attribute, Axis, Cells, Domain, Error, Form, Limits, Measurements, Objective, Plan, Shape, Weights,
+    Workload,
 };
 
 fn person(neighbors: Neighbors) -> PrivacyUnit {
@@ -80,13 +81,12 @@ fn is_in(domain: &Domain, axis: &Axis, number: usize, code: u32) -> bool {
 }
 
 fn counted(domain: &Domain, shape: &Shape, cell: &[usize], columns: &[Vec<u32>]) -> f64 {
-    let row = |row: &usize| {
-        shape
-            .axes()
-            .iter()
-            .zip(cell)
-            .all(|(axis, number)| is_in(domain, axis, *number, columns[usize::from(axis.attribute)][*row]))
-    };
+    let row =
+        |row: &usize| {
+            shape.axes().iter().zip(cell).all(|(axis, number)| {
+                is_in(domain, axis, *number, columns[usize::from(axis.attribute)][*row])
+            })
+        };
     (0..columns[0].len()).filter(row).count() as f64
 }
 
@@ -97,7 +97,15 @@ fn counts_come_back_within_their_errors() {
     for objective in [Objective::Sum, Objective::Worst] {
         let workload = workload(&domain).minimizing(objective);
         // So much budget that any mistake in a transformation is larger than the noise.
-        let plan = Plan::new(domain.clone(), workload, rho("100000"), 2, &unit, Limits::default()).unwrap();
+        let plan = Plan::new(
+            domain.clone(),
+            workload,
+            rho("100000"),
+            2,
+            &unit,
+            Limits::default(),
+        )
+        .unwrap();
         let measurements = release(&plan, columns.clone(), &unit, 1);
         for table in measurements.tables() {
             for place in 0..table.values().len() {
@@ -118,7 +126,15 @@ fn counts_come_back_within_their_errors() {
 #[test]
 fn lines_with_undeclared_values_count_nowhere() {
     let (domain, unit) = (domain(), person(Neighbors::AddRemove));
-    let plan = Plan::new(domain.clone(), workload(&domain), rho("100000"), 1, &unit, Limits::default()).unwrap();
+    let plan = Plan::new(
+        domain.clone(),
+        workload(&domain),
+        rho("100000"),
+        1,
+        &unit,
+        Limits::default(),
+    )
+    .unwrap();
     let mut columns = rows(50, 4);
     let clean = columns.clone();
     columns[0].extend([7, 0, u32::MAX]);
@@ -133,7 +149,15 @@ fn lines_with_undeclared_values_count_nowhere() {
 #[test]
 fn tables_agree_with_each_other() {
     let (domain, unit) = (domain(), person(Neighbors::ChangeOne));
-    let plan = Plan::new(domain.clone(), workload(&domain), rho("0.01"), 3, &unit, Limits::default()).unwrap();
+    let plan = Plan::new(
+        domain.clone(),
+        workload(&domain),
+        rho("0.01"),
+        3,
+        &unit,
+        Limits::default(),
+    )
+    .unwrap();
     let measurements = release(&plan, rows(100, 5), &unit, 3);
     let total = measurements.table(&Shape::total()).unwrap().values()[0];
     let by = |axes: Vec<Axis>| measurements.table(&Shape::new(axes).unwrap()).unwrap();
@@ -157,11 +181,24 @@ fn tables_agree_with_each_other() {
 fn errors_are_as_predicted() {
     const RUNS: u16 = 200;
     let (domain, unit) = (domain(), person(Neighbors::AddRemove));
-    let plan = Plan::new(domain.clone(), workload(&domain), rho("0.5"), 1, &unit, Limits::default()).unwrap();
+    let plan = Plan::new(
+        domain.clone(),
+        workload(&domain),
+        rho("0.5"),
+        1,
+        &unit,
+        Limits::default(),
+    )
+    .unwrap();
     let shapes: Vec<Shape> = plan.predicted().iter().map(|table| table.shape.clone()).collect();
     let (mut squares, mut ratios) = (vec![0.0; shapes.len()], vec![0.0; shapes.len()]);
     let mut pair = (0.0, 0.0, 0.0);
-    let ages = |from: usize, to: usize| (2, (0..9).map(|age| f64::from((from..to).contains(&age))).collect());
+    let ages = |from: usize, to: usize| {
+        (
+            2,
+            (0..9).map(|age| f64::from((from..to).contains(&age))).collect(),
+        )
+    };
     let one = [ages(2, 6), (1, vec![1.0, 0.0])];
     let other = [ages(4, 9)];
     for run in 0..RUNS {
@@ -169,7 +206,9 @@ fn errors_are_as_predicted() {
         let entropy = Keyed::new([99; 32], u64::from(run));
         let mut account = Account::with_entropy(MemoryLedger::new(budget), entropy);
         let cells = Sensitive::new(Cells::of_rows(vec![Vec::new(); 3]));
-        let released = account.release(plan.request(cells, unit.clone()).unwrap()).unwrap();
+        let released = account
+            .release(plan.request(cells, unit.clone()).unwrap())
+            .unwrap();
         let measurements = plan.measurements(released).unwrap();
         for (place, shape) in shapes.iter().enumerate() {
             let table = measurements.table(shape).unwrap();
@@ -177,7 +216,10 @@ fn errors_are_as_predicted() {
             let number = usize::from(run) % table.values().len();
             let estimate = table.estimate(number);
             squares[place] += estimate.value * estimate.value / estimate.variance;
-            assert!((plan.variance(shape, &table.cell_at(number)).unwrap() / estimate.variance - 1.0).abs() < 1e-9);
+            assert!(
+                (plan.variance(shape, &table.cell_at(number)).unwrap() / estimate.variance - 1.0).abs()
+                    < 1e-9
+            );
             ratios[place] = table.estimate(0).variance;
         }
         let (first, second) = (measurements.sum(&one).unwrap(), measurements.sum(&other).unwrap());
@@ -201,13 +243,22 @@ fn errors_are_as_predicted() {
 #[test]
 fn sums_are_those_of_tables() {
     let (domain, unit) = (domain(), person(Neighbors::AddRemove));
-    let plan = Plan::new(domain.clone(), workload(&domain), rho("0.5"), 1, &unit, Limits::default()).unwrap();
+    let plan = Plan::new(
+        domain.clone(),
+        workload(&domain),
+        rho("0.5"),
+        1,
+        &unit,
+        Limits::default(),
+    )
+    .unwrap();
     let measurements = release(&plan, rows(300, 8), &unit, 4);
     let table = measurements
         .table(&Shape::new(vec![Axis::of(0), Axis::of(1)]).unwrap())
         .unwrap();
     for cell in [[0, 0], [3, 1], [6, 0]] {
-        let unit_at = |size: usize, at: usize| (0..size).map(|code| f64::from(code == at)).collect::<Vec<f64>>();
+        let unit_at =
+            |size: usize, at: usize| (0..size).map(|code| f64::from(code == at)).collect::<Vec<f64>>();
         let sum = measurements
             .sum(&[(1, unit_at(2, cell[1])), (0, unit_at(7, cell[0]))])
             .unwrap();
@@ -218,20 +269,42 @@ fn sums_are_those_of_tables() {
     let whole = measurements.sum(&[(2, vec![1.0; 9])]).unwrap();
     assert!((whole.value - measurements.table(&Shape::total()).unwrap().values()[0]).abs() < 1e-6);
     // Place by age was measured by region only.
-    let asked = [(0, vec![1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]), (2, vec![1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])];
+    let asked = [
+        (0, vec![1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]),
+        (2, vec![1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]),
+    ];
     assert_eq!(measurements.sum(&asked).unwrap_err(), Error::NotCovered);
-    assert_eq!(measurements.sum(&[(1, vec![1.0])]).map_err(|error| matches!(error, Error::FactorsMissing { .. })).unwrap_err(), true);
-    let region = [(0, vec![1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0]), (2, vec![1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])];
+    assert_eq!(
+        measurements
+            .sum(&[(1, vec![1.0])])
+            .map_err(|error| matches!(error, Error::FactorsMissing { .. }))
+            .unwrap_err(),
+        true
+    );
+    let region = [
+        (0, vec![1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0]),
+        (2, vec![1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]),
+    ];
     let crossed = measurements
         .table(&Shape::new(vec![Axis::at(0, 1), Axis::of(2)]).unwrap())
         .unwrap();
-    assert!((measurements.sum(&region).unwrap().value - crossed.values()[0] - crossed.values()[1]).abs() < 1e-6);
+    assert!(
+        (measurements.sum(&region).unwrap().value - crossed.values()[0] - crossed.values()[1]).abs() < 1e-6
+    );
 }
 
 #[test]
 fn measurements_come_back_from_text() {
     let (domain, unit) = (domain(), person(Neighbors::AddRemove));
-    let plan = Plan::new(domain.clone(), workload(&domain), rho("1"), 1, &unit, Limits::default()).unwrap();
+    let plan = Plan::new(
+        domain.clone(),
+        workload(&domain),
+        rho("1"),
+        1,
+        &unit,
+        Limits::default(),
+    )
+    .unwrap();
     let measurements = release(&plan, rows(10, 9), &unit, 5);
     let text = serde_json::to_string(&measurements).unwrap();
     let read: Measurements = serde_json::from_str(&text).unwrap();
@@ -273,13 +346,36 @@ fn one_table_is_never_worse_than_one_query() {
 #[test]
 fn pure_promises_are_kept_with_laplace_noise() {
     let (domain, unit) = (domain(), person(Neighbors::AddRemove));
-    let shapes = vec![Shape::total(), Shape::of(&[0]).unwrap(), Shape::of(&[0, 1]).unwrap()];
+    let shapes = vec![
+        Shape::total(),
+        Shape::of(&[0]).unwrap(),
+        Shape::of(&[0, 1]).unwrap(),
+    ];
     let workload = Workload::listed(shapes.clone(), &domain, Weights::Cells).unwrap();
     let pure = |epsilon: &str| Promise::Pure(Epsilon::parse(epsilon).unwrap());
-    let plan = Plan::new(domain.clone(), workload.clone(), pure("1"), 1, &unit, Limits::default()).unwrap();
-    assert!(!plan.is_gaussian() && matches!(plan.promise(), Promise::Pure(epsilon) if *epsilon <= Epsilon::parse("1").unwrap()));
+    let plan = Plan::new(
+        domain.clone(),
+        workload.clone(),
+        pure("1"),
+        1,
+        &unit,
+        Limits::default(),
+    )
+    .unwrap();
+    assert!(
+        !plan.is_gaussian()
+            && matches!(plan.promise(), Promise::Pure(epsilon) if *epsilon <= Epsilon::parse("1").unwrap())
+    );
     let columns = rows(400, 6);
-    let plan = Plan::new(domain.clone(), workload, pure("1000"), 1, &unit, Limits::default()).unwrap();
+    let plan = Plan::new(
+        domain.clone(),
+        workload,
+        pure("1000"),
+        1,
+        &unit,
+        Limits::default(),
+    )
+    .unwrap();
     let measurements = release(&plan, columns.clone(), &unit, 7);
     for shape in &shapes {
         let table = measurements.table(shape).unwrap();
@@ -294,11 +390,16 @@ fn pure_promises_are_kept_with_laplace_noise() {
 
 #[test]
 fn what_is_too_large_is_refused_with_what_fits() {
-    let attributes = (0..5).map(|place| Attribute::new(format!("a{place}"), 1000).unwrap()).collect();
+    let attributes = (0..5)
+        .map(|place| Attribute::new(format!("a{place}"), 1000).unwrap())
+        .collect();
     let domain = Domain::new(attributes).unwrap();
     let workload = Workload::all_ways(&domain, 1, 3, &[], Weights::Cells).unwrap();
     let unit = person(Neighbors::AddRemove);
     let error = Plan::new(domain, workload, rho("1"), 1, &unit, Limits::default()).unwrap_err();
     let text = error.to_string();
-    assert!(text.contains("tables of at most 2 attributes fit") && text.contains("a2 by a3 by a4"), "{text}");
+    assert!(
+        text.contains("tables of at most 2 attributes fit") && text.contains("a2 by a3 by a4"),
+        "{text}"
+    );
 }

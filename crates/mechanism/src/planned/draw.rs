@@ -48,7 +48,13 @@ pub(super) fn all(plan: &PlannedTables, cells: &Cells, key: [u8; 32]) -> Vec<Vec
     let one = |place: usize| {
         let set = &plan.sets[place];
         let mut entropy = Keyed::new(key, place as u64);
-        measure(plan, set, (cells.columns(), &counts), &plan.noises.0[&key_of(set)], &mut entropy)
+        measure(
+            plan,
+            set,
+            (cells.columns(), &counts),
+            &plan.noises.0[&key_of(set)],
+            &mut entropy,
+        )
     };
     if plan.numbers.saturating_add(counts.len() * plan.sets.len()) < SMALL {
         return (0..plan.sets.len()).map(one).collect();
@@ -74,7 +80,13 @@ pub(super) fn all(plan: &PlannedTables, cells: &Cells, key: [u8; 32]) -> Vec<Vec
 }
 
 /// One set: the marginal, in steps, combined, with noise, without what is not released.
-fn measure(plan: &PlannedTables, set: &PlannedSet, lines: Lines<'_>, noise: &Noise, entropy: &mut Keyed) -> Vec<i64> {
+fn measure(
+    plan: &PlannedTables,
+    set: &PlannedSet,
+    lines: Lines<'_>,
+    noise: &Noise,
+    entropy: &mut Keyed,
+) -> Vec<i64> {
     let parts: Vec<&PlannedPart> = set
         .parts
         .iter()
@@ -132,7 +144,12 @@ fn valid_counts(plan: &PlannedTables, cells: &Cells) -> Vec<u32> {
 }
 
 /// Counts by the cells of the set.
-fn marginal(set: &PlannedSet, parts: &[&PlannedPart], sizes: &[usize], (columns, counts): Lines<'_>) -> Vec<i64> {
+fn marginal(
+    set: &PlannedSet,
+    parts: &[&PlannedPart],
+    sizes: &[usize],
+    (columns, counts): Lines<'_>,
+) -> Vec<i64> {
     let mut values = vec![0i64; sizes.iter().product()];
     // For each axis, the offset of each value's cell.
     let mut stride = 1;
@@ -177,16 +194,21 @@ fn marginal(set: &PlannedSet, parts: &[&PlannedPart], sizes: &[usize], (columns,
         }
         ([a, b, c], [x, y, z]) => {
             for (((a, b), c), count) in a.iter().zip(*b).zip(*c).zip(counts) {
-                if let (Some(x), Some(y), Some(z)) = (x.get(*a as usize), y.get(*b as usize), z.get(*c as usize)) {
+                if let (Some(x), Some(y), Some(z)) =
+                    (x.get(*a as usize), y.get(*b as usize), z.get(*c as usize))
+                {
                     values[x + y + z] += i64::from(*count);
                 }
             }
         }
         (columns, offsets) => {
             for (line, count) in counts.iter().enumerate() {
-                let place = columns.iter().zip(offsets).try_fold(0, |place, (column, offsets)| {
-                    offsets.get(column[line] as usize).map(|offset| place + offset)
-                });
+                let place = columns
+                    .iter()
+                    .zip(offsets)
+                    .try_fold(0, |place, (column, offsets)| {
+                        offsets.get(column[line] as usize).map(|offset| place + offset)
+                    });
                 if let Some(place) = place {
                     values[place] += i64::from(*count);
                 }
@@ -232,7 +254,11 @@ fn subtract(values: &[i64], sizes: &[usize], axis: usize, groups: &[u32]) -> Vec
     for slab in values.chunks_exact(size * inner) {
         for (cell, first) in &pairs {
             let (cell, first) = (&slab[cell * inner..][..inner], &slab[first * inner..][..inner]);
-            differences.extend(cell.iter().zip(first).map(|(cell, first)| cell.wrapping_sub(*first)));
+            differences.extend(
+                cell.iter()
+                    .zip(first)
+                    .map(|(cell, first)| cell.wrapping_sub(*first)),
+            );
         }
     }
     differences

@@ -49,16 +49,24 @@ fn projected(set: &PlannedSet, released: &[i64]) -> Vec<f64> {
     let mut values: Vec<f64> = (0..count)
         .map(|cell| {
             let first = (0..sizes.len()).any(|axis| code(cell, axis) == 0);
-            if first { 0.0 } else { *next.next().unwrap() as f64 / f64::from(1 << set.shift) }
+            if first {
+                0.0
+            } else {
+                *next.next().unwrap() as f64 / f64::from(1 << set.shift)
+            }
         })
         .collect();
     for axis in 0..sizes.len() {
         let stride: usize = sizes[axis + 1..].iter().product();
-        let line = |cell: usize| (0..sizes[axis]).map(move |at| cell - code(cell, axis) * stride + at * stride);
+        let line =
+            |cell: usize| (0..sizes[axis]).map(move |at| cell - code(cell, axis) * stride + at * stride);
         let means: Vec<f64> = (0..count)
             .map(|cell| line(cell).map(|other| values[other]).sum::<f64>() / sizes[axis] as f64)
             .collect();
-        values.iter_mut().zip(&means).for_each(|(value, mean)| *value -= mean);
+        values
+            .iter_mut()
+            .zip(&means)
+            .for_each(|(value, mean)| *value -= mean);
     }
     values
 }
@@ -96,7 +104,11 @@ fn audit_planned_tables() {
     let best = |released: &Vec<Vec<i64>>| statistic(&sets(), released);
     let (still, moved) = (none(), rows_at_end(1));
     let found = black_box(&plan, [&still, &moved], 60_000, delta, best);
-    assert_eq!(found.verdict(claimed_epsilon, delta), FindingVerdict::Consistent, "{found:?}");
+    assert_eq!(
+        found.verdict(claimed_epsilon, delta),
+        FindingVerdict::Consistent,
+        "{found:?}"
+    );
     // The mutant has 0.9 σ: 81 hundredths of each variance. The gate refutes 0.95 σ from the distribution.
     let less: Vec<PlannedSet> = sets()
         .into_iter()
@@ -108,13 +120,21 @@ fn audit_planned_tables() {
         .collect();
     let less = built(less, 1, Neighbors::AddRemove);
     let found = black_box(&less, [&still, &moved], 80_000, delta, best);
-    assert_eq!(found.verdict(claimed_epsilon, delta), FindingVerdict::Refuted, "{found:?}");
+    assert_eq!(
+        found.verdict(claimed_epsilon, delta),
+        FindingVerdict::Refuted,
+        "{found:?}"
+    );
     // A residual that is not charged: the pair, which costs the most.
     let uncharged: Vec<PlannedSet> = sets().into_iter().filter(|set| set.parts.len() < 2).collect();
     let cheaper = cost::squared_loss(&attributes(), &uncharged, 1, Neighbors::AddRemove);
     let too_small = delta_at(&cheaper, &epsilon);
     let found = black_box(&plan, [&still, &moved], 60_000, too_small, best);
-    assert_eq!(found.verdict(claimed_epsilon, too_small), FindingVerdict::Refuted, "{found:?}");
+    assert_eq!(
+        found.verdict(claimed_epsilon, too_small),
+        FindingVerdict::Refuted,
+        "{found:?}"
+    );
     // Noise that is dropped along one axis: the same for all values of the second attribute, it vanishes from their differences.
     let dropped = |released: &Vec<Vec<i64>>| i64::from(released[2].iter().sum::<i64>() != 0);
     let mutant = |cells: &Cells| {
@@ -124,7 +144,11 @@ fn audit_planned_tables() {
         vec![Vec::new(), Vec::new(), vec![0, moved]]
     };
     let mut sides = [&still, &moved].into_iter().map(|cells| dropped(&mutant(cells)));
-    assert_ne!(sides.next(), sides.next(), "outputs that tell neighbours apart with certainty");
+    assert_ne!(
+        sides.next(),
+        sides.next(),
+        "outputs that tell neighbours apart with certainty"
+    );
     // As it is, neither side is told apart.
     let seen: Vec<i64> = (0..50)
         .map(|_| {
@@ -150,7 +174,14 @@ fn losses_bound_all_neighbours() {
     ];
     let ranges = vec![PlannedPart::Combinations(vec![vec![3, 1, -2], vec![-1, 2, -3]])];
     let attributes = vec![hierarchy, ranges, attributes().remove(1)];
-    let all = [vec![(0, 0)], vec![(0, 1)], vec![(0, 1), (1, 0)], vec![(0, 0), (2, 0)], vec![(0, 1), (1, 0), (2, 0)], vec![]];
+    let all = [
+        vec![(0, 0)],
+        vec![(0, 1)],
+        vec![(0, 1), (1, 0)],
+        vec![(0, 0), (2, 0)],
+        vec![(0, 1), (1, 0), (2, 0)],
+        vec![],
+    ];
     for parts in all {
         let set = PlannedSet {
             parts,
@@ -163,7 +194,14 @@ fn losses_bound_all_neighbours() {
             .collect();
         let square = |vector: &[f64]| vector.iter().map(|value| value * value).sum::<f64>();
         let one = moved.iter().map(|vector| square(vector)).fold(0.0, f64::max);
-        let bound = |neighbors| to_f64_nearest(&cost::squared_loss(&attributes, std::slice::from_ref(&set), 1, neighbors));
+        let bound = |neighbors| {
+            to_f64_nearest(&cost::squared_loss(
+                &attributes,
+                std::slice::from_ref(&set),
+                1,
+                neighbors,
+            ))
+        };
         assert!((bound(Neighbors::AddRemove) - one).abs() < 1e-9, "{set:?}");
         let mut two = one;
         for left in &moved {
@@ -186,12 +224,19 @@ fn vector(attributes: &[PlannedAttribute], set: &PlannedSet, row: [usize; 3]) ->
                 let size = groups.iter().filter(|group| **group == groups[cell]).count() as f64;
                 (0..groups.len())
                     .map(|other| {
-                        let mean = if groups[other] == groups[cell] { 1.0 / size } else { 0.0 };
+                        let mean = if groups[other] == groups[cell] {
+                            1.0 / size
+                        } else {
+                            0.0
+                        };
                         f64::from(u8::from(other == cell)) - mean
                     })
                     .collect()
             }
-            PlannedPart::Combinations(rows) => rows.iter().map(|factors| f64::from(factors[row[*place]])).collect(),
+            PlannedPart::Combinations(rows) => rows
+                .iter()
+                .map(|factors| f64::from(factors[row[*place]]))
+                .collect(),
             PlannedPart::Cells { .. } => unreachable!("not here"),
         }
     };
@@ -212,7 +257,12 @@ fn what_is_refused() {
     assert!(build(rho("0.01"), sets()).is_err());
     assert!(build(Promise::Pure(Epsilon::parse("1").unwrap()), sets()).is_err());
     // A grid so coarse that the proof does not hold: it wants a variance of six squared steps for each of three cells.
-    let coarse = |shift| sets().into_iter().map(|set| PlannedSet { shift, ..set }).collect::<Vec<_>>();
+    let coarse = |shift| {
+        sets()
+            .into_iter()
+            .map(|set| PlannedSet { shift, ..set })
+            .collect::<Vec<_>>()
+    };
     assert!(build(rho("1"), coarse(2)).is_err() && build(rho("1"), coarse(3)).is_ok());
     // What is not there.
     let unknown = PlannedSet {
@@ -236,9 +286,14 @@ fn inputs_of_other_claims_are_refused() {
         let budget = Budget::new(plan.terms.promise().clone(), unit(neighbors));
         let mut account = Account::with_entropy(MemoryLedger::new(budget), Keyed::new([1; 32], 0));
         let input = Aggregate::of_rows(Sensitive::new(none()), rows, unit(neighbors)).unwrap();
-        account.release_by(&plan, input, "test").map(|release| release.into_value().len())
+        account
+            .release_by(&plan, input, "test")
+            .map(|release| release.into_value().len())
     };
     assert_eq!(release(1, Neighbors::AddRemove).unwrap(), 4);
-    assert_eq!(release(2, Neighbors::AddRemove).unwrap_err(), Error::SensitivityMismatch);
+    assert_eq!(
+        release(2, Neighbors::AddRemove).unwrap_err(),
+        Error::SensitivityMismatch
+    );
     assert!(release(1, Neighbors::ChangeOne).is_err());
 }

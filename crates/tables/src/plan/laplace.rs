@@ -13,7 +13,12 @@ use std::collections::BTreeMap;
 /// The better of two plans: all wanted tables, or only those that do not follow from others.
 pub(super) fn plan(goal: &Goal<'_>, epsilon: &Epsilon) -> Result<Found, Error> {
     let mut levels = vec![Vec::new(); goal.domain.attributes().len()];
-    for axis in goal.workload.wanted().iter().flat_map(|wanted| wanted.shape.axes()) {
+    for axis in goal
+        .workload
+        .wanted()
+        .iter()
+        .flat_map(|wanted| wanted.shape.axes())
+    {
         levels[usize::from(axis.attribute)].push(usize::from(axis.level));
     }
     let ways: Vec<Ways> = goal
@@ -39,7 +44,8 @@ pub(super) fn plan(goal: &Goal<'_>, epsilon: &Epsilon) -> Result<Found, Error> {
         };
         *weights.entry(residual).or_default() += weight;
     }
-    let follows = |one: &Residual, other: &Residual| one != other && one.iter().all(|part| other.contains(part));
+    let follows =
+        |one: &Residual, other: &Residual| one != other && one.iter().all(|part| other.contains(part));
     let apart: BTreeMap<Residual, f64> = weights
         .iter()
         .filter(|(residual, _)| !weights.keys().any(|other| follows(residual, other)))
@@ -104,7 +110,9 @@ fn scale_above(scale: f64) -> Result<(u64, i32), Error> {
         what: "this promise needs more noise, or allows less, than a sampler has",
         hint: "choose an ε that is neither so small nor so large",
     };
-    let exact: Rational = from_f64(scale).filter(|scale| *scale > Rational::ZERO).ok_or(refused.clone())?;
+    let exact: Rational = from_f64(scale)
+        .filter(|scale| *scale > Rational::ZERO)
+        .ok_or(refused.clone())?;
     let exponent = (exact::floor_log2(&exact) - 40).div_euclid(2);
     let mantissa = (exact / exact::power_of_two(2 * exponent)).ceil();
     let mantissa = u64::try_from(mantissa).map_err(|_| refused)?;

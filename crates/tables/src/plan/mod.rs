@@ -296,7 +296,10 @@ fn worst(terms: &[crate::table::Term]) -> f64 {
     let kinds: Vec<Vec<usize>> = (0..axes)
         .map(|axis| {
             let profile = |place: usize| -> Vec<u64> {
-                terms.iter().map(|term| term.factors[axis][place].to_bits()).collect()
+                terms
+                    .iter()
+                    .map(|term| term.factors[axis][place].to_bits())
+                    .collect()
             };
             let mut seen = std::collections::BTreeSet::new();
             (0..terms[0].factors[axis].len())
@@ -304,7 +307,9 @@ fn worst(terms: &[crate::table::Term]) -> f64 {
                 .collect()
         })
         .collect();
-    let count = kinds.iter().fold(1usize, |product, kinds| product.saturating_mul(kinds.len()));
+    let count = kinds
+        .iter()
+        .fold(1usize, |product, kinds| product.saturating_mul(kinds.len()));
     if count > MOST_KINDS {
         let most = |factors: &Vec<f64>| factors.iter().copied().fold(0.0, f64::max);
         return terms
@@ -316,7 +321,11 @@ fn worst(terms: &[crate::table::Term]) -> f64 {
     crate::scheme::all_below(&largest)
         .iter()
         .map(|choice| {
-            let cell: Vec<usize> = choice.iter().zip(&kinds).map(|(place, kinds)| kinds[*place]).collect();
+            let cell: Vec<usize> = choice
+                .iter()
+                .zip(&kinds)
+                .map(|(place, kinds)| kinds[*place])
+                .collect();
             terms.iter().map(|term| term.at(&cell)).sum()
         })
         .fold(0.0, f64::max)

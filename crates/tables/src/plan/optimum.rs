@@ -4,7 +4,11 @@
 ///
 /// By Cauchy and Schwarz, (Σ √(weight·cost))² ≤ Σ weight·σ² · Σ cost/σ², with equality where σ² is proportional to √(cost/weight).
 pub(super) fn least_sum(weights: &[f64], costs: &[f64], budget: f64) -> Vec<f64> {
-    let total: f64 = weights.iter().zip(costs).map(|(weight, cost)| (weight * cost).sqrt()).sum();
+    let total: f64 = weights
+        .iter()
+        .zip(costs)
+        .map(|(weight, cost)| (weight * cost).sqrt())
+        .sum();
     weights
         .iter()
         .zip(costs)
@@ -42,7 +46,11 @@ pub(super) fn least_worst(rows: &[Row], costs: &[f64], budget: f64) -> Vec<f64> 
             .map(|row| row.iter().map(|(place, weight)| weight * variances[*place]).sum())
             .collect();
         let worst = values.iter().copied().fold(0.0, f64::max);
-        let bound: f64 = weights.iter().zip(&variances).map(|(weight, variance)| weight * variance).sum();
+        let bound: f64 = weights
+            .iter()
+            .zip(&variances)
+            .map(|(weight, variance)| weight * variance)
+            .sum();
         if best.as_ref().is_none_or(|(least, _)| worst < *least) {
             best = Some((worst, variances));
         }
@@ -68,18 +76,28 @@ mod tests {
         // One residual twice as costly as the other, and each row needs one: equal variances v with (1 + 2)/v = 1.
         let rows = [vec![(0, 1.0)], vec![(1, 1.0)]];
         let variances = least_worst(&rows, &[1.0, 2.0], 1.0);
-        assert!(variances.iter().all(|variance| (variance - 3.0).abs() < 0.01), "{variances:?}");
+        assert!(
+            variances.iter().all(|variance| (variance - 3.0).abs() < 0.01),
+            "{variances:?}"
+        );
         // A row that is never the worst changes nothing.
         let rows = [vec![(0, 1.0)], vec![(1, 1.0)], vec![(0, 0.1), (1, 0.1)]];
         let variances = least_worst(&rows, &[1.0, 2.0], 1.0);
-        assert!(variances.iter().all(|variance| (variance - 3.0).abs() < 0.01), "{variances:?}");
+        assert!(
+            variances.iter().all(|variance| (variance - 3.0).abs() < 0.01),
+            "{variances:?}"
+        );
     }
 
     #[test]
     fn the_sum_cannot_be_made_smaller() {
         let (weights, costs) = ([1.0, 4.0, 9.0], [2.0, 1.0, 0.5]);
         let variances = least_sum(&weights, &costs, 3.0);
-        let cost: f64 = costs.iter().zip(&variances).map(|(cost, variance)| cost / variance).sum();
+        let cost: f64 = costs
+            .iter()
+            .zip(&variances)
+            .map(|(cost, variance)| cost / variance)
+            .sum();
         assert!((cost - 3.0).abs() < 1e-12);
         let sum = |variances: &[f64]| -> f64 { weights.iter().zip(variances).map(|(w, v)| w * v).sum() };
         for (up, down) in [(0, 1), (1, 2), (2, 0)] {

@@ -1,7 +1,7 @@
 //! The best residual plan: which residuals a workload needs, what each costs and is worth, and how much noise each gets.
 
-use super::optimum::{Row, least_sum, least_worst};
 use super::Found;
+use super::optimum::{Row, least_sum, least_worst};
 use crate::scheme::{Kind, Residual, Scheme, Set, all_below, residual_of};
 use crate::strategy::{MOST_VALUES, Strategy};
 use crate::ways::{Step, Ways};
@@ -61,7 +61,9 @@ pub(super) fn gaussian(
         let set = rounded(&residual, *variance, largest)?;
         scheme.sets.push(Set {
             residual,
-            variance: to_f64_down(&set.variance()) + (-2.0 * f64::from(set.shift)).exp2() / 12.0,
+            // A short number times a power of four, and what rounding to steps adds.
+            variance: set.mantissa as f64 * f64::from(2 * set.exponent).exp2()
+                + (-2.0 * f64::from(set.shift)).exp2() / 12.0,
             shift: set.shift,
         });
         sets.push(set);
@@ -129,7 +131,8 @@ fn ways(goal: &Goal<'_>, weight_of_total: f64) -> Result<Vec<Ways>, Error> {
     // Integers of three attributes are multiplied, and have to stay well below 2^63 with the counts.
     let most = goal.workload.wanted().iter().map(|wanted| {
         let axes = wanted.shape.axes().iter();
-        axes.filter(|axis| by_strategy(&forms[usize::from(axis.attribute)])).count()
+        axes.filter(|axis| by_strategy(&forms[usize::from(axis.attribute)]))
+            .count()
     });
     let bits = (30 / most.max().unwrap_or(0).max(1) as u32).clamp(6, 11);
     let mut known: Vec<(u32, BTreeMap<Form, f64>, Ways)> = Vec::new();
@@ -232,7 +235,10 @@ fn residuals(goal: &Goal<'_>, scheme: &Scheme) -> Result<(Vec<Residual>, Vec<Row
     for (place, _) in rows.iter_mut().flatten() {
         *place = places[*place];
     }
-    Ok((residuals.into_iter().map(|(residual, _)| residual).collect(), rows))
+    Ok((
+        residuals.into_iter().map(|(residual, _)| residual).collect(),
+        rows,
+    ))
 }
 
 fn take(scheme: &Scheme, axis: &Axis) -> Result<Taken, Error> {
@@ -285,14 +291,18 @@ fn losses(attributes: &[PlannedAttribute], residuals: &[Residual], neighbors: Ne
 fn largest_group(ways: &[Ways], residual: &Residual) -> f64 {
     residual
         .iter()
-        .map(|(attribute, step)| match &ways[usize::from(*attribute)].steps[usize::from(*step) - 1] {
-            Step::Level { groups, .. } => {
-                let mut sizes = BTreeMap::new();
-                groups.iter().for_each(|group| *sizes.entry(group).or_insert(0u32) += 1);
-                f64::from(sizes.values().copied().max().unwrap_or(1))
-            }
-            Step::Strategy(_) => 1.0,
-        })
+        .map(
+            |(attribute, step)| match &ways[usize::from(*attribute)].steps[usize::from(*step) - 1] {
+                Step::Level { groups, .. } => {
+                    let mut sizes = BTreeMap::new();
+                    groups
+                        .iter()
+                        .for_each(|group| *sizes.entry(group).or_insert(0u32) += 1);
+                    f64::from(sizes.values().copied().max().unwrap_or(1))
+                }
+                Step::Strategy(_) => 1.0,
+            },
+        )
         .fold(1.0, f64::max)
 }
 
@@ -327,7 +337,10 @@ pub(super) fn costs(mechanism: &PlannedTables) -> Vec<f64> {
         if !mechanism.is_gaussian() {
             return 1.0 / variance;
         }
-        let moved = set.parts.iter().map(|(attribute, part)| mechanism.attributes()[*attribute][*part].moved());
+        let moved = set
+            .parts
+            .iter()
+            .map(|(attribute, part)| mechanism.attributes()[*attribute][*part].moved());
         let most: f64 = moved.clone().map(|(most, _)| most).product();
         match mechanism.neighbors() {
             Neighbors::AddRemove => most / variance,

@@ -90,7 +90,10 @@ fn least_trace(gram: &[f64], values: usize) -> Vec<f64> {
     let mut multipliers = vec![1.0; values];
     let mut information = vec![0.0; values * values];
     for _ in 0..60 {
-        let roots: Vec<f64> = multipliers.iter().map(|multiplier: &f64| multiplier.sqrt()).collect();
+        let roots: Vec<f64> = multipliers
+            .iter()
+            .map(|multiplier: &f64| multiplier.sqrt())
+            .collect();
         let mut scaled = gram.to_vec();
         for (row, left) in scaled.chunks_exact_mut(values).zip(&roots) {
             for (entry, right) in row.iter_mut().zip(&roots) {
@@ -126,7 +129,11 @@ fn integers(information: &[f64], values: usize, bits: u32) -> Vec<Vec<i32>> {
         .iter()
         .map(|row| row.iter().map(|entry| (entry * scale).round() as i32).collect())
         .collect();
-    level(&mut rows, values, i64::from(1u32 << bits) * i64::from(1u32 << bits));
+    level(
+        &mut rows,
+        values,
+        i64::from(1u32 << bits) * i64::from(1u32 << bits),
+    );
     rows
 }
 
@@ -141,7 +148,12 @@ fn level(rows: &mut [Vec<i32>], values: usize, length: i64) {
             let best = rows
                 .iter()
                 .enumerate()
-                .map(|(place, row)| (over + 1 + 2 * i64::from(step) * i64::from(row[column].abs()), place))
+                .map(|(place, row)| {
+                    (
+                        over + 1 + 2 * i64::from(step) * i64::from(row[column].abs()),
+                        place,
+                    )
+                })
                 .min_by_key(|(left, _)| left.abs());
             match best {
                 Some((left, place)) if left.abs() < over.abs() => {
@@ -157,9 +169,16 @@ fn level(rows: &mut [Vec<i32>], values: usize, length: i64) {
 
 /// The inverse of the total on top of the rows: (AᵀA)⁻¹Aᵀ, a line for each value. The total is scaled to be as long as the rows.
 fn read_off(rows: &[Vec<i32>], values: usize) -> Vec<Vec<f64>> {
-    let scale = rows.iter().flatten().map(|entry| f64::from(entry.abs())).fold(1.0, f64::max);
+    let scale = rows
+        .iter()
+        .flatten()
+        .map(|entry| f64::from(entry.abs()))
+        .fold(1.0, f64::max);
     let lines: Vec<Vec<f64>> = std::iter::once(vec![scale; values])
-        .chain(rows.iter().map(|row| row.iter().map(|entry| f64::from(*entry)).collect()))
+        .chain(
+            rows.iter()
+                .map(|row| row.iter().map(|entry| f64::from(*entry)).collect()),
+        )
         .collect();
     let mut gram = vec![0.0; values * values];
     for line in &lines {
@@ -174,7 +193,11 @@ fn read_off(rows: &[Vec<i32>], values: usize) -> Vec<Vec<f64>> {
         .map(|value| {
             let of = |line: &Vec<f64>| -> f64 {
                 let weights = &inverse[value * values..][..values];
-                weights.iter().zip(line).map(|(weight, entry)| weight * entry).sum()
+                weights
+                    .iter()
+                    .zip(line)
+                    .map(|(weight, entry)| weight * entry)
+                    .sum()
             };
             let mut read: Vec<f64> = lines.iter().map(of).collect();
             read[0] *= scale;
@@ -198,7 +221,12 @@ mod tests {
         let rows: Vec<f64> = strategy
             .rows
             .iter()
-            .map(|row| row.iter().zip(&counts).map(|(factor, count)| f64::from(*factor) * count).sum())
+            .map(|row| {
+                row.iter()
+                    .zip(&counts)
+                    .map(|(factor, count)| f64::from(*factor) * count)
+                    .sum()
+            })
             .collect();
         let read = strategy.refine(&[counts.iter().sum()], &rows, 1);
         for (read, count) in read.iter().zip(&counts) {

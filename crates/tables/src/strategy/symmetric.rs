@@ -61,7 +61,10 @@ fn tridiagonal(mut a: Vec<f64>, n: usize) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
     let mut p = vec![0.0; n];
     for k in 0..n.saturating_sub(2) {
         // Reflects column k below the diagonal onto its first entry.
-        let norm = (k + 1..n).map(|row| a[row * n + k] * a[row * n + k]).sum::<f64>().sqrt();
+        let norm = (k + 1..n)
+            .map(|row| a[row * n + k] * a[row * n + k])
+            .sum::<f64>()
+            .sqrt();
         if norm == 0.0 {
             continue;
         }
@@ -78,9 +81,19 @@ fn tridiagonal(mut a: Vec<f64>, n: usize) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
         let beta = 2.0 / square;
         for row in k + 1..n {
             let line = &a[row * n + k + 1..row * n + n];
-            p[row] = beta * line.iter().zip(&v[k + 1..]).map(|(entry, v)| entry * v).sum::<f64>();
+            p[row] = beta
+                * line
+                    .iter()
+                    .zip(&v[k + 1..])
+                    .map(|(entry, v)| entry * v)
+                    .sum::<f64>();
         }
-        let half = beta / 2.0 * v[k + 1..].iter().zip(&p[k + 1..]).map(|(v, p)| v * p).sum::<f64>();
+        let half = beta / 2.0
+            * v[k + 1..]
+                .iter()
+                .zip(&p[k + 1..])
+                .map(|(v, p)| v * p)
+                .sum::<f64>();
         for row in k + 1..n {
             p[row] -= half * v[row];
         }
@@ -108,7 +121,13 @@ fn tridiagonal(mut a: Vec<f64>, n: usize) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
         }
     }
     let values = (0..n).map(|place| a[place * n + place]).collect();
-    let beside = (0..n).map(|place| if place + 1 < n { a[(place + 1) * n + place] } else { 0.0 });
+    let beside = (0..n).map(|place| {
+        if place + 1 < n {
+            a[(place + 1) * n + place]
+        } else {
+            0.0
+        }
+    });
     (values, beside.collect(), q)
 }
 
@@ -212,7 +231,9 @@ mod tests {
             for column in 0..n {
                 let square: f64 = (0..n).map(|k| root[row * n + k] * root[k * n + column]).sum();
                 assert!((square - matrix[row * n + column]).abs() < 1e-12);
-                let unit: f64 = (0..n).map(|k| inverse[row * n + k] * matrix[k * n + column]).sum();
+                let unit: f64 = (0..n)
+                    .map(|k| inverse[row * n + k] * matrix[k * n + column])
+                    .sum();
                 assert!((unit - if row == column { 1.0 } else { 0.0 }).abs() < 1e-10);
             }
         }
