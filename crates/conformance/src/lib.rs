@@ -90,7 +90,7 @@ fn all_checks(effort: Effort) -> Vec<Check> {
         subject::checks(Unary, effort),
         subject::checks(Hashing, effort),
         subject::checks(SampledSum, effort),
-        subject::checks(Planned, effort),
+        subject::checks(Planned::default(), effort),
         subject::checks(ThreeTotals, effort),
     ]
     .into_iter()

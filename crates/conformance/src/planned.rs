@@ -11,17 +11,40 @@ use audit::exact_audit::Finite;
 use audit::report::Claim;
 use exact::{Interval, Rational, power_of_two, ratio};
 use mechanism::{Cells, PlannedPart, PlannedSet, PlannedTables};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 
 /// Differences reach from −END to END; all beyond counts with the ends.
-const END: i64 = 70;
+const END: i64 = 40;
+/// Beyond this a single noise is all or nothing: some twelve deviations.
+const BEYOND: i64 = 60;
+/// Tails are asked for up to this: both, and what data moves.
+const REACH: i64 = END + BEYOND + 10;
 /// Counts are multiplied by 2^SHIFT.
 const SHIFT: u32 = 1;
 /// A variance is a whole number of 4^-6.
 const FINENESS: i32 = 6;
 
 /// Counts of two values, of which a person has one row.
-#[derive(Clone)]
-pub(crate) struct Planned;
+#[derive(Clone, Default)]
+pub(crate) struct Planned {
+    tails: Arc<Mutex<BTreeMap<(Rational, u32), Arc<Vec<Interval>>>>>,
+}
+
+impl Planned {
+    /// P[round(Z) ≥ k] for k from −REACH to REACH. Both sides of every pair ask for the same.
+    fn tails(&self, variance: &Rational, bits: u32) -> Arc<Vec<Interval>> {
+        let mut known = self.tails.lock().expect("no thread panicked");
+        let tails = known.entry((variance.clone(), bits)).or_insert_with(|| {
+            let one = Interval::from_integer(1, bits);
+            let above: Vec<Interval> = (1..=REACH + 1).map(|k| rounded_tail(variance, k, bits)).collect();
+            // P[round(Z) ≥ −k] = 1 − P[round(Z) ≥ k + 1].
+            let below = (0..=REACH).rev().map(|k| one.sub(&above[k as usize]));
+            Arc::new(below.chain(above[..REACH as usize].iter().cloned()).collect())
+        });
+        Arc::clone(tails)
+    }
+}
 
 fn promise() -> Result<Promise, Error> {
     Ok(Promise::Approximate(
@@ -64,7 +87,8 @@ impl Subject for Planned {
             cells: vec![0, 1],
             groups: vec![0, 0],
         };
-        PlannedTables::gaussian(promise, vec![vec![pair]], vec![set], 1, Neighbors::AddRemove).map_err(explained)
+        PlannedTables::gaussian(promise, vec![vec![pair]], vec![set], 1, Neighbors::AddRemove)
+            .map_err(explained)
     }
 
     fn input(&self, data: &[usize; 2]) -> Cells {
@@ -74,7 +98,7 @@ impl Subject for Planned {
     }
 
     fn pairs(&self) -> Vec<[[usize; 2]; 2]> {
-        vec![[[0, 0], [0, 1]], [[0, 0], [1, 0]], [[3, 2], [3, 1]]]
+        vec![[[0, 0], [0, 1]], [[3, 2], [2, 2]]]
     }
 
     fn drawn(&self) -> [[usize; 2]; 2] {
@@ -82,30 +106,29 @@ impl Subject for Planned {
     }
 
     fn features(&self) -> Vec<Feature<Vec<Vec<i64>>>> {
-        vec![Feature::ordered("difference", |output: &Vec<Vec<i64>>| output[0][0])]
+        vec![Feature::ordered("difference", |output: &Vec<Vec<i64>>| {
+            output[0][0]
+        })]
     }
 
     /// P[moved + W₁ − W₀ ≥ k] = Σ_w P[W₀ = w]·P[W₁ ≥ k − moved + w].
     fn cells(&self, mechanism: &PlannedTables, data: &[usize; 2]) -> Result<Finite, Error> {
         let variance = mechanism.sets()[0].variance() * power_of_two(2 * SHIFT as i32);
         let moved = (data[1] as i64 - data[0] as i64) << SHIFT;
+        let subject = self.clone();
         let recipe = move |bits: u32| {
             let work = bits + 16;
-            let reach = 2 * END + moved.abs() + 1;
-            let tails: Vec<Interval> = (-reach..=reach).map(|k| rounded_tail(&variance, k, work)).collect();
-            let tail = |k: i64| &tails[(k + reach) as usize];
-            let at_least = |k: i64| {
-                // Beyond END on either side is all or nothing: between zero and the mass that is there.
-                let mut sum = Interval::from_integer(0, work);
-                for w in -END..=END {
-                    let mass = tail(w).sub(tail(w + 1));
-                    sum = sum.add(&mass.mul(tail(k - moved + w)));
-                }
-                let beyond = tail(END + 1).add(tail(END + 1));
-                let zero = Interval::from_integer(0, work);
-                sum.add(&zero.hull(&beyond))
-            };
+            let tails = subject.tails(&variance, work);
+            let tail = |k: i64| &tails[(k + REACH) as usize];
+            let masses: Vec<Interval> = (-BEYOND..=BEYOND).map(|w| tail(w).sub(tail(w + 1))).collect();
             let (zero, one) = (Interval::from_integer(0, work), Interval::from_integer(1, work));
+            // What is beyond is between zero and the mass that is there.
+            let beyond = zero.hull(&tail(BEYOND + 1).add(tail(BEYOND + 1)));
+            let at_least = |k: i64| {
+                let terms = (-BEYOND..=BEYOND).zip(&masses);
+                let terms = terms.map(|(w, mass)| mass.mul(tail(k - moved + w)));
+                terms.fold(beyond.clone(), |sum, term| sum.add(&term))
+            };
             let mut sums = vec![one];
             sums.extend((1 - END..=END).map(at_least));
             sums.push(zero.clone());

@@ -112,7 +112,10 @@ fn a_check_draws_the_same_alone_as_among_others() {
 fn planned_tables_are_proved_and_their_mutant_is_refuted() {
     let names = ["plannedtables".to_string()];
     let exact = checks(Effort::Quick, &names).expect("its checks");
-    let exact = exact.into_iter().filter(|check| check.method == Method::Exact).collect();
+    let exact = exact
+        .into_iter()
+        .filter(|check| check.method == Method::Exact)
+        .collect();
     let done = check::run(exact, 3, 1, &mut |_| (), &|| false);
     assert_eq!(done.len(), 2);
     assert!(done.iter().all(|done| done.is_right()), "{done:?}");

@@ -274,13 +274,8 @@ fn sums_are_those_of_tables() {
         (2, vec![1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]),
     ];
     assert_eq!(measurements.sum(&asked).unwrap_err(), Error::NotCovered);
-    assert_eq!(
-        measurements
-            .sum(&[(1, vec![1.0])])
-            .map_err(|error| matches!(error, Error::FactorsMissing { .. }))
-            .unwrap_err(),
-        true
-    );
+    let short = measurements.sum(&[(1, vec![1.0])]).unwrap_err();
+    assert!(matches!(short, Error::FactorsMissing { .. }), "{short}");
     let region = [
         (0, vec![1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0]),
         (2, vec![1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]),

@@ -39,7 +39,14 @@ fn plan(sizes: &[u32], least: usize, most: usize) -> Result<Plan, Fault> {
     let domain = domain(sizes)?;
     let workload = Workload::all_ways(&domain, least, most, &[], Weights::Cells)?;
     let promise = Promise::Concentrated(Rho::parse("0.5")?);
-    Ok(Plan::new(domain, workload, promise, 1, &person(), Limits::default())?)
+    Ok(Plan::new(
+        domain,
+        workload,
+        promise,
+        1,
+        &person(),
+        Limits::default(),
+    )?)
 }
 
 fn optimum() -> Result<Outcome, Fault> {
@@ -94,6 +101,10 @@ fn predicted() -> Result<Outcome, Fault> {
         (low.min(*ratio), high.max(*ratio))
     });
     let expected = format!("1 ± {} for each of {tables} tables", significant(room / runs, 2));
-    let measured = format!("{} to {} of the predicted variance", significant(low, 3), significant(high, 3));
+    let measured = format!(
+        "{} to {} of the predicted variance",
+        significant(low, 3),
+        significant(high, 3)
+    );
     Ok(Outcome::new(expected, measured, pass))
 }

@@ -4,6 +4,7 @@ use super::{Cells, Kind, PlannedPart, PlannedSet, PlannedTables};
 use crate::Error;
 use noise::{DiscreteLaplace, Keyed, RoundedGaussian};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -22,13 +23,11 @@ impl Noises {
     pub(super) fn of(sets: &[PlannedSet], kind: Kind) -> Result<Self, Error> {
         let mut noises = BTreeMap::new();
         for set in sets {
-            let key = key_of(set);
-            if !noises.contains_key(&key) {
-                let noise = match kind {
+            if let Entry::Vacant(entry) = noises.entry(key_of(set)) {
+                entry.insert(match kind {
                     Kind::Gaussian => Noise::Gaussian(RoundedGaussian::new(&set.in_steps())?),
                     Kind::Laplace => Noise::Laplace(DiscreteLaplace::new(&set.variance())?),
-                };
-                noises.insert(key, noise);
+                });
             }
         }
         Ok(Self(noises))

@@ -16,6 +16,7 @@ use accounting::{Delta, Epsilon, Event, Neighbors, NoiseSupport, Promise, Ratio,
 use cells::sensitivity_of_rows;
 use draw::Noises;
 use exact::{Rational, power_of_two, ratio};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The ways in which one attribute can be measured.
@@ -104,21 +105,7 @@ impl PlannedTables {
         neighbors: Neighbors,
     ) -> Result<Self, Error> {
         check(&attributes, &sets)?;
-        for set in &sets {
-            let largest = set
-                .parts
-                .iter()
-                .map(|(place, part)| attributes[*place][*part].largest_group())
-                .max()
-                .unwrap_or(1);
-            let steps = set.in_steps();
-            if steps < Rational::from(6 * largest) || steps > power_of_two(92) || set.shift > 60 {
-                return Err(Error::OutOfRange {
-                    what: "the noise of a planned table, in steps",
-                    range: "at least √6 times the square root of the largest group, and below 2^46",
-                });
-            }
-        }
+        check_grids(&attributes, &sets)?;
         let loss = cost::squared_loss(&attributes, &sets, rows, neighbors) * slack();
         if loss < power_of_two(-80) {
             return Err(Error::OutOfRange {
@@ -285,6 +272,38 @@ fn check(attributes: &[PlannedAttribute], sets: &[PlannedSet]) -> Result<(), Err
             what: "the numbers of a plan",
             range: "at most 2^40",
         });
+    }
+    Ok(())
+}
+
+/// Whether steps are as fine as the proof needs, and noise as a sampler has it. Many sets have the same noise: for each it is looked at once.
+fn check_grids(attributes: &[PlannedAttribute], sets: &[PlannedSet]) -> Result<(), Error> {
+    let group = |attribute: &PlannedAttribute| -> Vec<u64> {
+        attribute.iter().map(PlannedPart::largest_group).collect()
+    };
+    let groups: Vec<Vec<u64>> = attributes.iter().map(group).collect();
+    let mut largest = BTreeMap::new();
+    for set in sets {
+        let group = set
+            .parts
+            .iter()
+            .map(|(place, part)| groups[*place][*part])
+            .max()
+            .unwrap_or(1);
+        let (known, _) = largest
+            .entry((set.mantissa, set.exponent, set.shift))
+            .or_insert((1, set));
+        *known = group.max(*known);
+    }
+    let widest = power_of_two(92);
+    for (largest, set) in largest.values() {
+        let steps = set.in_steps();
+        if set.shift > 60 || steps < Rational::from(6 * largest) || steps > widest {
+            return Err(Error::OutOfRange {
+                what: "the noise of a planned table, in steps",
+                range: "at least √6 times the square root of the largest group, and below 2^46",
+            });
+        }
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! What one attribute contributes to a measurement.
 
-use exact::Rational;
+use exact::{Natural, Rational, to_f64_up};
 
 /// What one attribute contributes to a measurement.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,12 +23,15 @@ pub enum PlannedPart {
     },
 }
 
+/// A numerator and a denominator.
+pub(super) type Fraction = (Natural, Natural);
+
 /// Bounds on ⟨p, p'⟩ of what two values of an attribute contribute, after what is never released is projected away.
 pub(super) struct Inner {
     /// ⟨p, p⟩ is at most this, for every value.
-    pub(super) most: Rational,
+    pub(super) most: Fraction,
     /// −⟨p, p'⟩ is at most this, for any two values; at most `most`.
-    pub(super) opposite: Rational,
+    pub(super) opposite: Fraction,
 }
 
 impl PlannedPart {
@@ -84,7 +87,8 @@ impl PlannedPart {
     /// for people and for planning. What decides is computed exactly.
     pub fn moved(&self) -> (f64, f64) {
         let inner = self.inner();
-        (exact::to_f64_up(&inner.most), exact::to_f64_up(&inner.opposite))
+        let number = |(above, below): Fraction| to_f64_up(&(Rational::from(above) / Rational::from(below)));
+        (number(inner.most), number(inner.opposite))
     }
 
     /// See [`Inner`].
@@ -93,18 +97,19 @@ impl PlannedPart {
             // p = e_c − (sum over the group)/g: ⟨p, p⟩ = 1 − 1/g, ⟨p, p'⟩ = −1/g in one group and 0 between two.
             PlannedPart::Differences { groups, .. } => {
                 let sizes = sizes(groups);
-                let of = |size: u64| Rational::ONE / Rational::from(size);
                 let largest = sizes.iter().copied().max().unwrap_or(1);
                 let smallest = sizes.iter().copied().filter(|size| *size > 1).min();
                 Inner {
-                    most: Rational::ONE - of(largest),
-                    opposite: smallest.map_or(Rational::ZERO, of),
+                    most: (Natural::from(largest - 1), Natural::from(largest)),
+                    opposite: smallest.map_or((Natural::ZERO, Natural::ONE), |size| {
+                        (Natural::ONE, Natural::from(size))
+                    }),
                 }
             }
             PlannedPart::Combinations(rows) => combined(rows, self.values()),
             PlannedPart::Cells { .. } => Inner {
-                most: Rational::ONE,
-                opposite: Rational::ZERO,
+                most: (Natural::ONE, Natural::ONE),
+                opposite: (Natural::ZERO, Natural::ONE),
             },
         }
     }
@@ -124,8 +129,8 @@ fn combined(rows: &[Vec<i32>], values: usize) -> Inner {
         }
     }
     Inner {
-        most: Rational::from(most),
-        opposite: Rational::from(-least),
+        most: (Natural::from(most.unsigned_abs()), Natural::ONE),
+        opposite: (Natural::from(least.unsigned_abs()), Natural::ONE),
     }
 }
 

@@ -104,7 +104,11 @@ fn audit_planned_tables() {
     let best = |released: &Vec<Vec<i64>>| statistic(&sets(), released);
     let (still, moved) = (none(), rows_at_end(1));
     let found = black_box(&plan, [&still, &moved], 60_000, delta, best);
-    assert_eq!(found.verdict(claimed_epsilon, delta), FindingVerdict::Consistent, "{found:?}");
+    assert_eq!(
+        found.verdict(claimed_epsilon, delta),
+        FindingVerdict::Consistent,
+        "{found:?}"
+    );
     // The mutant has 0.9 σ: 81 hundredths of each variance. The gate refutes 0.95 σ from the distribution.
     let less: Vec<PlannedSet> = sets()
         .into_iter()
@@ -116,7 +120,11 @@ fn audit_planned_tables() {
         .collect();
     let less = built(less, 1, Neighbors::AddRemove);
     let found = black_box(&less, [&still, &moved], 80_000, delta, best);
-    assert_eq!(found.verdict(claimed_epsilon, delta), FindingVerdict::Refuted, "{found:?}");
+    assert_eq!(
+        found.verdict(claimed_epsilon, delta),
+        FindingVerdict::Refuted,
+        "{found:?}"
+    );
     // A residual that is not charged: the pair, which costs the most.
     let uncharged: Vec<PlannedSet> = sets().into_iter().filter(|set| set.parts.len() < 2).collect();
     let cheaper = cost::squared_loss(&attributes(), &uncharged, 1, Neighbors::AddRemove);
@@ -249,7 +257,12 @@ fn what_is_refused() {
     assert!(build(rho("0.01"), sets()).is_err());
     assert!(build(Promise::Pure(Epsilon::parse("1").unwrap()), sets()).is_err());
     // A grid so coarse that the proof does not hold: it wants a variance of six squared steps for each of three cells.
-    let coarse = |shift| sets().into_iter().map(|set| PlannedSet { shift, ..set }).collect::<Vec<_>>();
+    let coarse = |shift| {
+        sets()
+            .into_iter()
+            .map(|set| PlannedSet { shift, ..set })
+            .collect::<Vec<_>>()
+    };
     assert!(build(rho("1"), coarse(2)).is_err() && build(rho("1"), coarse(3)).is_ok());
     // What is not there.
     let unknown = PlannedSet {

@@ -17,8 +17,12 @@ pub(super) fn needed(domain: &Domain, workload: &Workload) -> u64 {
 fn of<'a>(domain: &Domain, shapes: impl Iterator<Item = &'a Shape>) -> u64 {
     let (tables, largest) = shapes
         .map(|shape| shape.cells(domain))
-        .fold((0u64, 0), |(sum, largest), cells| (sum.saturating_add(cells), largest.max(cells)));
-    let numbers = tables.saturating_mul(2).saturating_add(AT_WORK.saturating_mul(largest));
+        .fold((0u64, 0), |(sum, largest), cells| {
+            (sum.saturating_add(cells), largest.max(cells))
+        });
+    let numbers = tables
+        .saturating_mul(2)
+        .saturating_add(AT_WORK.saturating_mul(largest));
     NUMBER.saturating_mul(numbers)
 }
 

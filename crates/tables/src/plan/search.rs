@@ -61,7 +61,9 @@ pub(super) fn gaussian(
         let set = rounded(&residual, *variance, largest)?;
         scheme.sets.push(Set {
             residual,
-            variance: to_f64_down(&set.variance()) + (-2.0 * f64::from(set.shift)).exp2() / 12.0,
+            // A short number times a power of four, and what rounding to steps adds.
+            variance: set.mantissa as f64 * f64::from(2 * set.exponent).exp2()
+                + (-2.0 * f64::from(set.shift)).exp2() / 12.0,
             shift: set.shift,
         });
         sets.push(set);
