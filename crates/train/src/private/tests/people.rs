@@ -103,6 +103,12 @@ impl<M: Model<Cpu<f32>, Batch = Tokens>> Model<Cpu<f32>> for Normed<M> {
     }
 }
 
+/// A certified ε takes a moment, so the plan is made once.
+fn in_floats() -> &'static TrainingPlan {
+    static PLAN: std::sync::OnceLock<TrainingPlan> = std::sync::OnceLock::new();
+    PLAN.get_or_init(|| plan(1, Summation::Float))
+}
+
 /// The sum of a step over these units, in parts of C.
 fn sum<M: Model<Cpu<f32>, Batch = Tokens>>(
     model: M,
@@ -113,7 +119,7 @@ fn sum<M: Model<Cpu<f32>, Batch = Tokens>>(
 ) -> Vec<f64> {
     let parameters = model.initial(3);
     let mut work = super::summation::Work::new(Cpu::<f32>::new(), model, texts, units.clone(), at_once);
-    work.clipped_sum(&plan(1, Summation::Float), &parameters, members, clip);
+    work.clipped_sum(in_floats(), &parameters, members, clip);
     let numbers = work.sum.numbers().into_iter();
     numbers
         .map(|point| point as f64 / f64::from(1u32 << 30))
@@ -211,7 +217,7 @@ fn a_unit_larger_than_a_batch_adds_what_it_would_in_one() {
 /// Threads and parts change nothing about whose texts are clipped together.
 #[test]
 fn parts_of_a_batch_hold_whole_units() {
-    use crate::models::{ModelError, Sharded};
+    use crate::models::Sharded;
     let rows: Vec<Vec<u32>> = (0..40u32)
         .map(|row| vec![row % 11, row % 7, 3, row % 5])
         .collect();
@@ -232,7 +238,7 @@ fn parts_of_a_batch_hold_whole_units() {
     let mut sums = Vec::new();
     for threads in [1, 3] {
         let model = Sharded::new(&Cpu::<f32>::new(), threads, || {
-            Ok::<_, ModelError>(network.build(Cpu::new(), VOCABULARY)?)
+            network.build(Cpu::new(), VOCABULARY)
         });
         sums.push(sum(
             model.unwrap().splitting_all(),
