@@ -14,7 +14,7 @@ use crate::catalog::{Catalog, EngineKind};
 use crate::price::question::Question;
 use crate::run::engine::{BoundedPlans, Measured, Reading, names, number};
 use crate::run::engines::Engines;
-use crate::run::facts::Facts;
+use crate::run::facts::{Facts, unverified};
 use crate::run::local::{Leave, Step, planned};
 use crate::run::on_workers::{OnWorkers, on_workers};
 use crate::run::publics::Publics;
@@ -204,7 +204,7 @@ pub(crate) async fn prepare(
             keys: plans.keys,
         });
     }
-    let facts = Facts::new(catalog, publics);
+    let facts = Facts::new(catalog, publics.names());
     let verified = Arc::new(verified(&parts, priced, &facts, catalog)?);
     Ok(Prepared {
         parts,
@@ -228,7 +228,7 @@ fn verified(parts: &[Part], priced: &Question, facts: &Facts, catalog: &Catalog)
     if crate::mutants::is_unverified() {
         all.clear();
     }
-    Ok(verify(&all, &leaves, &priced.charge(catalog)?)?)
+    verify(&all, &leaves, &priced.charge(catalog)?).map_err(unverified)
 }
 
 impl Part {
