@@ -35,6 +35,10 @@ const STAGES: &[(&str, u8)] = &[
 
 const HINT: &str = "move what both need into a lower stage, or pass it in as an argument; the picture is at the top of crates/sql/src/lib.rs";
 
+/// What `sql` may not call: the crate `verify` binds exact numbers to how far they move.
+const CLAIMED: &str = "::claimed(";
+const CLAIMED_HINT: &str = "take a `verify::Verified`, and let its `aggregate` do it";
+
 /// A module and its part that names or is named: `("understand", "planner")`.
 type Module = (String, String);
 
@@ -77,6 +81,10 @@ fn check(sources: &[Source]) -> Outcome {
             findings.push(Finding::new(&source.path, "cannot be parsed", "does it compile?"));
             continue;
         };
+        if source.text.contains(CLAIMED) {
+            let what = format!("`{CLAIMED}…)` binds numbers to a sensitivity that nobody verified");
+            findings.push(Finding::new(&source.path, what, CLAIMED_HINT));
+        }
         let mut named = Named::default();
         named.visit_file(&file);
         for path in named.paths {
@@ -335,6 +343,13 @@ mod tests {
         }
         let said = judged(&[("values/steps.rs", "use crate::catalog::Catalog;")]).unwrap_err();
         assert!(said.contains("of a later stage"), "{said}");
+    }
+
+    #[test]
+    fn numbers_are_bound_by_the_verifier_alone() {
+        let text = "fn f() { Aggregate::<i64>::claimed(value, sensitivity, unit, grid) }";
+        let said = judged(&[("finish/release.rs", text)]).unwrap_err();
+        assert!(said.contains("nobody verified"), "{said}");
     }
 
     /// A name that the root re-exports counts as what it is.

@@ -222,7 +222,8 @@ impl From<sql::Error> for Failure {
             sql::Error::Ledger(ledger) if ledger.rule().is_some() => {
                 Self::worded(of_rule(ledger.rule().unwrap_or_default()), &error)
             }
-            sql::Error::Engine { .. } => Self::worded(Code::Incident, &error),
+            // Its words say by which number it is reported, and nothing of the data.
+            sql::Error::Engine { .. } | sql::Error::Unverified(_) => Self::worded(Code::Incident, &error),
             _ => Self::incident("the ledger or the data cannot be used now", &error),
         }
     }

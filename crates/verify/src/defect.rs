@@ -70,7 +70,7 @@ impl fmt::Display for Defect {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             formatter,
-            "this query is not run, because it could not be verified (V{:02})\nhint: this is a defect of Deniable; please report the query and the number",
+            "this query is not run, because it could not be verified (V{:02}); nothing was charged\nhint: this is a defect of Deniable; please report the query and the number",
             self.number()
         )
     }

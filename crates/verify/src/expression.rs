@@ -34,12 +34,12 @@ fn refused(what: impl Into<String>) -> Defect {
     Defect::new(Kind::Expression, what)
 }
 
-/// Whether an expression is a function of one row that cannot raise an error.
-pub(crate) fn check(expr: &Arc<dyn PhysicalExpr>, input: &Schema) -> Result<(), Defect> {
+/// Whether an expression is a function of one row that cannot raise an error, given what is known of the row's columns.
+pub(crate) fn check(expr: &Arc<dyn PhysicalExpr>, input: &Schema, known: &[Known]) -> Result<(), Defect> {
     let all = || {
         expr.children()
             .into_iter()
-            .try_for_each(|child| check(child, input))
+            .try_for_each(|child| check(child, input, known))
     };
     if let Some(column) = expr.downcast_ref::<Column>() {
         return match column.index() < input.fields().len() {
@@ -48,8 +48,8 @@ pub(crate) fn check(expr: &Arc<dyn PhysicalExpr>, input: &Schema) -> Result<(), 
         };
     }
     if let Some(binary) = expr.downcast_ref::<BinaryExpr>() {
-        if !is_total(binary, input) {
-            return Err(refused(format!("{} on these operands", binary.op())));
+        if !is_total(binary, input, known) {
+            return Err(refused(format!("{binary} on these operands")));
         }
         return all();
     }
@@ -86,8 +86,8 @@ pub(crate) fn check(expr: &Arc<dyn PhysicalExpr>, input: &Schema) -> Result<(), 
     }
 }
 
-/// Comparisons and logic always; sums, differences and products, which wrap around; quotients of floats, and of others by a constant that is neither 0 nor −1 or by what is not 0.
-fn is_total(binary: &BinaryExpr, input: &Schema) -> bool {
+/// Comparisons and logic always; sums, differences and products, which wrap around; quotients of floats, and of others by a constant that is neither 0 nor −1 or by what is positive.
+fn is_total(binary: &BinaryExpr, input: &Schema, known: &[Known]) -> bool {
     match binary.op() {
         Operator::And
         | Operator::Or
@@ -109,8 +109,8 @@ fn is_total(binary: &BinaryExpr, input: &Schema) -> bool {
         Operator::Divide | Operator::Modulo => {
             let by = binary.right();
             let float = by.data_type(input).is_ok_and(|of| of.is_floating());
-            let constant = integer(by).map(|value| value != 0 && value != -1);
-            float || constant.unwrap_or_else(|| calls(by, "nullif"))
+            let positive = || between(by, known).is_some_and(|(low, _)| low > 0);
+            float || integer(by).map_or_else(positive, |value| value != 0 && value != -1)
         }
         _ => false,
     }

@@ -47,7 +47,9 @@ fn call(aggregate: &AggregateFunctionExpr, input: &Schema) -> Result<Call, Defec
     if aggregate.fun().signature().volatility != Volatility::Immutable {
         return refused("is not the same each time");
     }
-    arguments.iter().try_for_each(|argument| check(argument, input))?;
+    arguments
+        .iter()
+        .try_for_each(|argument| check(argument, input, &[]))?;
     let name = aggregate.fun().name();
     let Some(argument) = arguments.first() else {
         return refused("without an argument");
@@ -335,7 +337,7 @@ pub(crate) fn windowed(plan: &BoundedWindowAggExec, input: Judgement) -> Result<
         window
             .order_by()
             .iter()
-            .try_for_each(|order| check(&order.expr, &schema))?;
+            .try_for_each(|order| check(&order.expr, &schema, &[]))?;
         if !is_sorted(&placed, &within, window.order_by(), &rows, &schema) {
             return wrong(Kind::Place, "a window over rows that are not sorted for it");
         }

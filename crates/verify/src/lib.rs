@@ -261,7 +261,7 @@ fn by_rule(plan: &Plan, inputs: Vec<Judgement>, leaves: &Leaves<'_>) -> Result<J
 fn moved_to(plan: &Plan, before: &Placed) -> Result<Placed, Defect> {
     let sorted = |order: &LexOrdering| -> Result<Vec<_>, Defect> {
         let one = |one: &PhysicalSortExpr| {
-            expression::check(&one.expr, &plan.schema())?;
+            expression::check(&one.expr, &plan.schema(), &[])?;
             Ok((Arc::clone(&one.expr), one.options))
         };
         order.iter().map(one).collect()
@@ -304,7 +304,7 @@ fn moved_to(plan: &Plan, before: &Placed) -> Result<Placed, Defect> {
         return Ok(Placed::default());
     };
     by.iter()
-        .try_for_each(|expr| expression::check(expr, &plan.schema()))?;
+        .try_for_each(|expr| expression::check(expr, &plan.schema(), &[]))?;
     Ok(Placed {
         together: by.iter().map(expression::place).collect(),
         ..Placed::default()

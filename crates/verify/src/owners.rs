@@ -71,7 +71,7 @@ pub(crate) fn paired(
             .chain(other.schema().fields().iter())
             .cloned()
             .collect::<Vec<_>>();
-        check(filter, &Schema::new(both))?;
+        check(filter, &Schema::new(both), &[])?;
     }
     if link.is_some() {
         return Ok(linked(mine, theirs, widths));

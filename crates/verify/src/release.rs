@@ -109,13 +109,13 @@ fn of_groups(
         Neighbors::AddRemove => Sensitivity::vector(groups, whole(far)),
         Neighbors::ChangeOne if !grouped => Sensitivity::scalar(whole(wide)),
         Neighbors::ChangeOne => {
+            let [far, wide] = [far, wide].map(|end| Rational::from(Integer::from(end)));
             let two = Rational::from(2u64);
-            let far = whole(far);
-            let square = |value: &Rational| value * value;
-            let squares = square(&whole(wide)).max(&two * square(&far));
+            let squares = (&wide * &wide).max(&two * &far * &far);
+            let l1 = (&two * &count * &far).max(Rational::ONE);
             let most = groups.checked_mul(2).ok_or(mechanism::Error::BadSensitivity)?;
-            Sensitivity::vector(most, whole(wide).max(far.clone()))?
-                .with_norms(&(&two * &count * &far), &(&count * squares))
+            Sensitivity::vector(most, wide.max(far).max(Rational::ONE))?
+                .with_norms(&l1, &(&count * squares).max(Rational::ONE))
         }
     }
 }
@@ -165,7 +165,11 @@ fn of_bins(
 pub(crate) fn check(rows: &Rows, release: &Release<'_>, neighbors: Neighbors) -> Result<Sensitivity, Defect> {
     let computed = sensitivity(rows, release.number, neighbors)?;
     if !release.sensitivity.covers(&computed) {
-        return Err(Defect::new(Kind::Sensitivity, format!("{:?}", release.number)));
+        let at = format!(
+            "{:?}: {computed:?}, not {:?}",
+            release.number, release.sensitivity
+        );
+        return Err(Defect::new(Kind::Sensitivity, at));
     }
     let terms = release.noise.terms();
     if !terms.sensitivity().covers(release.sensitivity) {

@@ -121,8 +121,8 @@ fn read(leaf: Leaf, schema: &Schema) -> Result<(Rows, Rule), Defect> {
 /// Rows of which some stay, by a condition on each.
 pub(crate) fn filtered(plan: &FilterExec, input: Judgement) -> Result<Judgement, Defect> {
     let schema = plan.input().schema();
-    check(plan.predicate(), &schema)?;
     let Judgement { rows, placed, .. } = input;
+    check(plan.predicate(), &schema, known(&rows))?;
     let (rows, rule) = match rows {
         Rows::Public { unique } => (Rows::Public { unique }, Rule::PublicFilter),
         Rows::Owned(mut owned) => {
@@ -137,6 +137,14 @@ pub(crate) fn filtered(plan: &FilterExec, input: Judgement) -> Result<Judgement,
     match plan.projection() {
         None => Ok(kept),
         Some(places) => projected(kept, &columns(places), &schema),
+    }
+}
+
+/// What is known of the columns of rows.
+fn known(rows: &Rows) -> &[Known] {
+    match rows {
+        Rows::Owned(rows) | Rows::Linked(rows, _) => &rows.columns,
+        _ => &[],
     }
 }
 
@@ -200,8 +208,8 @@ pub(crate) fn projection(plan: &ProjectionExec, input: Judgement) -> Result<Judg
 
 /// Rows of other columns, each computed of one row.
 pub(crate) fn projected(input: Judgement, exprs: &[Expr], schema: &Schema) -> Result<Judgement, Defect> {
-    exprs.iter().try_for_each(|expr| check(expr, schema))?;
     let Judgement { rows, placed, .. } = input;
+    (exprs.iter()).try_for_each(|expr| check(expr, schema, known(&rows)))?;
     // Where a column goes to.
     let mut moved: BTreeMap<usize, usize> = BTreeMap::new();
     for (to, from) in exprs
@@ -452,8 +460,8 @@ pub(crate) fn met(plan: &Plan, left: Judgement, right: Judgement) -> Result<Judg
             return wrong("a join that holds private rows");
         }
         for (of_left, of_right) in join.on() {
-            check(of_left, &one.schema())?;
-            check(of_right, &other.schema())?;
+            check(of_left, &one.schema(), &[])?;
+            check(of_right, &other.schema(), &[])?;
         }
         Met {
             kind: *join.join_type(),
@@ -488,7 +496,7 @@ pub(crate) fn met(plan: &Plan, left: Judgement, right: Judgement) -> Result<Judg
         return Err(Defect::new(Kind::Operator, plan.name()));
     };
     if let Some(filter) = join.filter {
-        check(filter.expression(), filter.schema())?;
+        check(filter.expression(), filter.schema(), &[])?;
         if filter
             .column_indices()
             .iter()

@@ -14,7 +14,7 @@ use crate::catalog::{Catalog, EngineKind};
 use crate::price::question::{Claims, Question};
 use crate::run::engine::{BoundedPlans, Reading};
 use crate::run::engines::Engines;
-use crate::run::facts::Facts;
+use crate::run::facts::{Facts, unverified};
 use crate::run::local::{Leave, Step, planned};
 use crate::run::measured::{Measured, names, number};
 use crate::run::on_workers::{OnWorkers, on_workers};
@@ -205,7 +205,7 @@ pub(crate) async fn prepare(
             keys: plans.keys,
         });
     }
-    let facts = Facts::new(catalog, publics);
+    let facts = Facts::new(catalog, publics.names());
     let verified = Arc::new(verified(&parts, claims, &facts)?);
     Ok(Prepared {
         parts,
@@ -235,7 +235,7 @@ pub(crate) async fn judged(
             keys: plans.keys,
         });
     }
-    verified(&parts, &priced.claims(catalog)?, &Facts::new(catalog, &publics))
+    verified(&parts, &priced.claims(catalog)?, &Facts::new(catalog, publics.names()))
 }
 
 /// Holds the plans of a question against what is charged for it and what is drawn.
@@ -252,7 +252,7 @@ fn verified(parts: &[Part], claims: &Claims<'_>, facts: &Facts) -> Result<Verifi
     if crate::mutants::is_unverified() {
         all.clear();
     }
-    Ok(verify(&all, &leaves, &claims.charge)?)
+    verify(&all, &leaves, &claims.charge).map_err(unverified)
 }
 
 impl Part {

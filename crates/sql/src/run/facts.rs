@@ -2,11 +2,10 @@
 
 use crate::Error;
 use crate::catalog::{Catalog, Owner, Table};
-use crate::run::publics::Publics;
 use crate::sources;
 use bound::operators::{Operator, operator};
 use datafusion::physical_plan::ExecutionPlan;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use verify::{Defect, Leaf, Naming};
 
@@ -14,26 +13,24 @@ use verify::{Defect, Leaf, Naming};
 pub(crate) struct Facts(BTreeMap<String, Leaf>);
 
 impl Facts {
-    pub(crate) fn new(catalog: &Catalog, publics: &Publics) -> Self {
-        let mut leaves: BTreeMap<String, Leaf> = publics
-            .names()
-            .map(|(name, keys)| {
-                (
-                    name,
-                    Leaf::Public {
-                        unique: keys.to_vec(),
-                    },
-                )
-            })
-            .collect();
+    /// `held`: the names of public rows that are held in memory, and the columns in which no two of them agree.
+    pub(crate) fn new<'p>(
+        catalog: &Catalog,
+        held: impl Iterator<Item = (String, &'p [BTreeSet<String>])>,
+    ) -> Self {
+        let public = |keys: &[BTreeSet<String>]| Leaf::Public {
+            unique: keys.to_vec(),
+        };
+        let mut leaves: BTreeMap<String, Leaf> = held.map(|(name, keys)| (name, public(keys))).collect();
         // What is declared comes later, so that nothing private is ever taken for what was read.
-        leaves.extend(
-            catalog
-                .tables
-                .iter()
-                .map(|(name, table)| (name.clone(), leaf(name, table, catalog))),
-        );
+        let declared = catalog.tables.iter();
+        leaves.extend(declared.map(|(name, table)| (name.clone(), leaf(name, table, Some(catalog)))));
         Self(leaves)
+    }
+
+    /// One table, by itself.
+    pub(crate) fn of_table(name: &str, table: &Table) -> Self {
+        Self(BTreeMap::from([(name.to_owned(), leaf(name, table, None))]))
     }
 
     /// What is said of a scan.
@@ -46,7 +43,7 @@ impl Facts {
 }
 
 /// What the catalog says of a table.
-fn leaf(name: &str, table: &Table, catalog: &Catalog) -> Leaf {
+fn leaf(name: &str, table: &Table, catalog: Option<&Catalog>) -> Leaf {
     let key_of = |table: &str, key: &str| format!("{table}.{key}");
     let owner = match &table.owner {
         Owner::Public => return Leaf::Public { unique: Vec::new() },
@@ -57,7 +54,8 @@ fn leaf(name: &str, table: &Table, catalog: &Catalog) -> Leaf {
             key: key_of(table, key),
         },
     };
-    let led_here = catalog.tables.values().filter_map(|other| match &other.owner {
+    let others = catalog.into_iter().flat_map(|catalog| catalog.tables.values());
+    let led_here = others.filter_map(|other| match &other.owner {
         Owner::Through { table, key, .. } if table == name => Some((key.clone(), key_of(name, key))),
         _ => None,
     });
@@ -67,6 +65,12 @@ fn leaf(name: &str, table: &Table, catalog: &Catalog) -> Leaf {
         rows: table.rows_per_unit,
         keys: keys.into_iter().collect(),
     }
+}
+
+/// A plan that could not be verified, before the charge. Where in it, the curator finds among the incidents.
+pub(crate) fn unverified(defect: Defect) -> Error {
+    let _ = sources::incident("a plan", format!("{defect}\n{}", defect.at));
+    Error::Unverified(defect)
 }
 
 /// A plan that was made after the charge, and could not be verified.

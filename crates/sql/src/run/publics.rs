@@ -6,7 +6,7 @@
 
 use crate::Error;
 use crate::catalog::Catalog;
-use crate::run::scans::over_data;
+use crate::run::scans::{over_data, public_rows};
 use crate::understand::aggregation::Aggregation;
 use crate::understand::frontier::{Split, column_name, reads_rows};
 use crate::understand::mistakes::unplannable;
@@ -130,8 +130,9 @@ impl Publics {
             ));
         }
         let plan = canonical_columns(over_data(plan, session, catalog).await?)?;
-        let frame = session.execute_logical_plan(plan).await.map_err(|_| failed())?;
-        let mut rows = frame.execute_stream().await.map_err(|_| failed())?;
+        let mut rows = public_rows(&plan, session, catalog)
+            .await?
+            .map_err(|_| failed())?;
         let mut batches = Vec::new();
         while let Some(batch) = rows.next().await {
             let batch = batch.map_err(|_| failed())?;

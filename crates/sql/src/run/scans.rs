@@ -1,6 +1,7 @@
 //! Where the engine reads: each declared table of a plan, bound to its data.
 
 use crate::catalog::{Catalog, Table};
+use crate::run::facts::{Facts, unverified};
 use crate::understand::mistakes::unplannable;
 use crate::understand::relation::table_of;
 use crate::{Error, sources};
@@ -9,7 +10,10 @@ use datafusion::arrow::datatypes::{Field, Schema};
 use datafusion::common::TableReference;
 use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
 use datafusion::datasource::provider_as_source;
+use datafusion::error::Result as EngineResult;
+use datafusion::execution::SendableRecordBatchStream;
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
+use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::SessionContext;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -31,7 +35,26 @@ pub(crate) async fn over_data(
     bound_to(plan, &scans)
 }
 
-/// The same over empty tables of the declared columns: what a database computes, whose own columns and values the statement itself makes these of.
+/// Runs a plan over data that reads public tables alone, or none.
+///
+/// # Errors
+/// If it reads a private one; within, what the engine says.
+pub(crate) async fn public_rows(
+    plan: &LogicalPlan,
+    session: &SessionContext,
+    catalog: &Catalog,
+) -> Result<EngineResult<SendableRecordBatchStream>, Error> {
+    let planned = match session.state().create_physical_plan(plan).await {
+        Ok(planned) => planned,
+        Err(error) => return Ok(Err(error)),
+    };
+    let facts = Facts::new(catalog, std::iter::empty());
+    let leaves = |scan: &Arc<dyn ExecutionPlan>| facts.leaf(scan);
+    let readable = verify::public(planned, &leaves).map_err(unverified)?;
+    Ok(readable.stream(session.task_ctx()))
+}
+
+/// A plan over empty tables of the declared columns: what a database computes, whose own columns and values the statement itself makes these of.
 pub(crate) fn over_declared(plan: &LogicalPlan, catalog: &Catalog) -> Result<LogicalPlan, Error> {
     let mut scans = HashMap::new();
     for (name, declared, table) in tables(plan, catalog) {

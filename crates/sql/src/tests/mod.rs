@@ -6,6 +6,7 @@ mod hunter;
 mod movement;
 mod neighbours;
 mod passes;
+mod planted;
 mod regressions;
 mod relations;
 mod same;

@@ -147,7 +147,7 @@ fn windows_of_one_owner_keep_it() {
 fn a_vector_moves_by_its_length() {
     let context = closed();
     for (norm, added, changed) in [
-        (Norm::One, [2, 8, 64, 8], [4, 16, 256, 8]),
+        (Norm::One, [2, 8, 64, 8], [4, 16, 128, 8]),
         (Norm::Two, [2, 16, 64, 8], [4, 32, 256, 8]),
     ] {
         let mut asked = bounding(meant(&context, "SELECT * FROM visits"));

@@ -12,7 +12,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use verify::{Defect, Kind, Leaf, Node, Number, derive, sensitivity};
+use verify::{Defect, Kind, Leaf, Naming, Node, Number, derive, sensitivity};
 
 pub(crate) type Plan = Arc<dyn ExecutionPlan>;
 
@@ -171,19 +171,18 @@ pub(crate) fn row_bounding(context: &SessionContext, sql: &str) -> RowBounding {
 pub(crate) fn leaves(scan: &Plan) -> Option<Leaf> {
     let source = scan.downcast_ref::<DataSourceExec>()?.data_source();
     let schema = source.downcast_ref::<MemorySourceConfig>()?.original_schema();
-    let columns = schema.fields().len();
     let owned = |owner| {
         Some(Leaf::Private {
             owner,
             rows: None,
-            columns,
+            keys: Vec::new(),
         })
     };
     match schema.field(0).name().as_str() {
-        "person" | "traveller" => owned(Some(0)),
-        "answer" => owned(None),
+        name @ ("person" | "traveller") => owned(Naming::Column(name.to_owned())),
+        "answer" => owned(Naming::EachRow),
         "ward_name" => Some(Leaf::Public {
-            unique: vec![BTreeSet::from([0])],
+            unique: vec![BTreeSet::from(["ward_name".to_owned()])],
         }),
         _ => None,
     }
@@ -192,14 +191,10 @@ pub(crate) fn leaves(scan: &Plan) -> Option<Leaf> {
 /// The same, where the catalog promises that a person has one visit.
 pub(crate) fn leaves_with_one_visit(scan: &Plan) -> Option<Leaf> {
     match leaves(scan)? {
-        Leaf::Private {
-            owner: Some(owner),
-            columns,
-            ..
-        } => Some(Leaf::Private {
-            owner: Some(owner),
+        Leaf::Private { owner, keys, .. } if owner != Naming::EachRow => Some(Leaf::Private {
+            owner,
             rows: Some(1),
-            columns,
+            keys,
         }),
         other => Some(other),
     }

@@ -432,9 +432,9 @@ fn scans_that_nobody_knows_and_tables_that_are_taken_for_others() {
     let other = |scan: &Plan| {
         leaves(scan)?;
         Some(verify::Leaf::Private {
-            owner: Some(1),
+            owner: verify::Naming::Column("ward".to_owned()),
             rows: None,
-            columns: 4,
+            keys: Vec::new(),
         })
     };
     assert_eq!(derive(&plan, &other).unwrap_err().kind, Kind::Owner);

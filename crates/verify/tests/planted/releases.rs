@@ -26,11 +26,10 @@ fn charge(mechanisms: &[&dyn Stated], neighbors: Neighbors) -> Charge {
 
 fn checked(plan: &Plan, releases: Vec<Release<'_>>, charge: &Charge) -> Result<Verified, Defect> {
     let part = Part {
-        plan,
-        leaves: &leaves,
+        plans: vec![plan],
         releases,
     };
-    verify(&[part], charge)
+    verify(&[part], &leaves, charge)
 }
 
 fn plan() -> Plan {
@@ -41,6 +40,7 @@ fn plan() -> Plan {
 fn refused(plan: &Plan, claimed: &Sensitivity, made_for: &Sensitivity) -> Option<Kind> {
     let noise = laplace(made_for);
     let release = Release {
+        drawn: 0,
         number: Number::OfGroups(3),
         sensitivity: claimed,
         noise: &noise,
@@ -112,6 +112,7 @@ fn a_threshold_that_was_made_for_fewer_groups_is_refused() {
     let noise = LaplaceThreshold::new(one(), delta, unit).unwrap();
     let claimed = Sensitivity::vector(2, 1u64).unwrap();
     let release = Release {
+        drawn: 0,
         number: Number::OfGroups(1),
         sensitivity: &claimed,
         noise: &noise,
@@ -126,6 +127,7 @@ fn a_changed_unit_needs_more_than_one_that_is_added() {
     let claimed = Sensitivity::vector(2, 10u64).unwrap();
     let noise = laplace(&claimed);
     let release = Release {
+        drawn: 0,
         number: Number::OfGroups(3),
         sensitivity: &claimed,
         noise: &noise,
@@ -140,19 +142,27 @@ fn two_draws_for_one_charge_are_refused() {
     let claimed = Sensitivity::vector(2, 10u64).unwrap();
     let noise = laplace(&claimed);
     let release = Release {
+        drawn: 0,
         number: Number::OfGroups(3),
         sensitivity: &claimed,
         noise: &noise,
     };
     let once = charge(&[&noise], Neighbors::AddRemove);
-    let twice = vec![release, release];
+    let second = Release { drawn: 1, ..release };
+    let twice = vec![release, second];
+    let in_one_place = checked(
+        &plan(),
+        vec![release, release],
+        &charge(&[&noise, &noise], Neighbors::AddRemove),
+    );
+    assert_eq!(in_one_place.unwrap_err().kind, Kind::Charge);
     assert_eq!(
         checked(&plan(), twice.clone(), &once).unwrap_err().kind,
         Kind::Charge
     );
     let both = charge(&[&noise, &noise], Neighbors::AddRemove);
     let verified = checked(&plan(), twice, &both).unwrap();
-    assert_eq!(verified.sensitivities()[0].len(), 2);
+    assert_eq!(verified.sensitivities().next().unwrap().len(), 2);
 }
 
 #[test]
@@ -161,6 +171,7 @@ fn a_cheaper_event_than_what_is_drawn_is_refused() {
     let noise = laplace(&claimed);
     let cheap = Laplace::new(Epsilon::parse("0.5").unwrap(), claimed.clone(), Grid::new(0)).unwrap();
     let release = Release {
+        drawn: 0,
         number: Number::OfGroups(3),
         sensitivity: &claimed,
         noise: &noise,
@@ -182,6 +193,7 @@ fn what_is_no_number_is_not_released() {
         Number::Bins { column: 3, levels: 1 },
     ] {
         let release = Release {
+            drawn: 0,
             number,
             sensitivity: &claimed,
             noise: &noise,

