@@ -1,6 +1,7 @@
 //! The cells of planned releases: exact, additive over units, and moved by one unit no further than is charged.
 
 use super::movement::runtime;
+use crate::blocking::Dataset;
 use crate::catalog::Catalog;
 use crate::mutants::{Mutant, with};
 use crate::run::engines::Engines;
@@ -9,6 +10,7 @@ use crate::run::publics::Publics;
 use crate::run::tabulated::{lines, plans};
 use crate::understand::planner::Planner;
 use crate::understand::tabulation::Tabulation;
+use crate::{ReleaseRequest, Stage};
 use bound::Secret;
 use datafusion::prelude::SessionConfig;
 use proptest::prelude::*;
@@ -227,4 +229,33 @@ fn what_a_unit_moves_is_checked_before_the_charge() {
             assert!(made.check(catalog.unit.neighbors).is_err(), "{name} {neighbors}");
         }
     }
+}
+
+/// A release whose run ends after the charge, by whatever cause, is finished under it, and given again for nothing.
+#[test]
+fn a_release_that_was_charged_and_not_made_is_finished_without_a_further_charge() {
+    let here = tempfile::tempdir().unwrap();
+    let people: Vec<Person> = vec![vec![("a", "7", "0", "2024-01-31"); 5]; 40];
+    write(here.path(), &people.iter().enumerate().collect::<Vec<_>>());
+    let dataset = Dataset::new(catalog(here.path(), "add_remove", "")).unwrap();
+    let wanted = ReleaseRequest::new("one", "ann");
+    let killed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let mut watch = |stage| assert_ne!(stage, Stage::Charged, "killed here");
+        let _ = dataset.release_tables(&wanted, &mut watch);
+    }));
+    assert!(killed.is_err());
+    let charges = || dataset.ledger().unwrap().charges().unwrap();
+    assert!(charges().len() == 1 && !charges()[0].answered);
+    assert!(dataset.released_tables(&wanted).unwrap().is_none());
+    let finished = dataset.release_tables(&wanted, &mut |_| ()).unwrap();
+    assert!(finished.resumed && !finished.repeated);
+    let again = dataset.release_tables(&wanted, &mut |_| ()).unwrap();
+    assert!(again.repeated && !again.resumed);
+    assert_eq!(again.measurements(), finished.measurements());
+    assert!(charges().len() == 1 && charges()[0].answered);
+    // Three rows of each of forty persons count; the noise of a total is far from 40 · 5.
+    let total = finished.table(&[]).unwrap();
+    let (low, high) = (total.rows[0][0].low.unwrap(), total.rows[0][0].high.unwrap());
+    let width = high - low;
+    assert!(low - width < 120.0 && 120.0 < high + width, "{low} {high}");
 }

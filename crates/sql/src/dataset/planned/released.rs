@@ -255,7 +255,8 @@ impl ReleasedTables {
             .tables()?
             .into_iter()
             .map(|(name, answer)| {
-                serde_json::json!({ "name": name, "columns": answer.columns, "rows": answer.rows })
+                let mut table = answer.to_json();
+                serde_json::json!({ "name": name, "columns": table["columns"].take(), "rows": table["rows"].take() })
             })
             .collect();
         Ok(serde_json::json!({
