@@ -4,10 +4,10 @@ use super::answering::secret;
 use super::charging::{Made, Wanted};
 use super::{Dataset, Stage};
 use crate::catalog::PlannedRelease;
-use crate::dataset::forecast::cost_of;
 use crate::dataset::planned::{
     ReleaseExplanation, ReleaseRequest, ReleasedTables, SavedTables, WantedTableError, explain, levels_of,
 };
+use crate::dataset::readable::readable;
 use crate::finish::answer::{Answer, Cost, answer};
 use crate::finish::estimate::CONFIDENCE;
 use crate::finish::post;
@@ -187,7 +187,10 @@ impl Dataset {
         let (true, Ok(charge), Ok(left)) = (is_too_much, charge, store.left(&wanted.analyst)) else {
             return mechanism::Error::Refused(Refusal::Budget(refusal)).into();
         };
-        let (cost, name) = (cost_of(charge.guarantee.promise()), &plan.declared.release.name);
+        let (cost, name) = (
+            readable(&charge.guarantee).to_string(),
+            &plan.declared.release.name,
+        );
         Error::OverBudget(Box::new(OverBudget {
             what: format!(
                 "the release `{name}` costs {cost}, and ε = {} is left",

@@ -1,7 +1,7 @@
 //! What a release gave: measurements, and every table that follows from them.
 
 use crate::Error;
-use crate::dataset::explain_text::readable;
+use crate::dataset::readable::readable;
 use crate::finish::answer::{Answer, AnswerColumn, Cell, CellKind, Cost};
 use crate::finish::cell::CellValue;
 use crate::finish::estimate::CONFIDENCE;
