@@ -1,11 +1,12 @@
 //! Catalogs are read from TOML files.
 
 use super::document::{Document, Node, Section};
+use super::quantity::{delta, epsilon};
 use super::release::{Known, releases};
 use super::table::{Surroundings, connection, is_postgres, limits, table};
 use super::{Budgets, Catalog, DataVersion, Engine, LedgerPlace, check};
 use crate::Error;
-use accounting::{Delta, Epsilon, Neighbors, PrivacyUnit};
+use accounting::{Delta, Neighbors, PrivacyUnit};
 use exact::Rational;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -140,22 +141,6 @@ fn unit(mut section: Section<'_>) -> Result<PrivacyUnit, Error> {
     };
     section.finish()?;
     Ok(PrivacyUnit::new(whose, neighbors))
-}
-
-pub(super) fn epsilon(node: &Node<'_>) -> Result<Epsilon, Error> {
-    Epsilon::parse(node.decimal()?)
-        .ok()
-        .filter(|epsilon| *epsilon > Epsilon::ZERO)
-        .ok_or_else(|| node.wrong("expected a number above 0", "write it as 1, 0.5 or \"0.1\""))
-}
-
-pub(super) fn delta(node: &Node<'_>) -> Result<Delta, Error> {
-    Delta::parse(node.decimal()?).map_err(|_| {
-        node.wrong(
-            "expected a number of at least 0 and below 1",
-            "write it as 1e-6; 0 is pure differential privacy",
-        )
-    })
 }
 
 fn budgets(mut section: Section<'_>, surroundings: &Surroundings<'_>) -> Result<Budgets, Error> {

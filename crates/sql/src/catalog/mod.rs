@@ -12,6 +12,7 @@ mod engine;
 mod file;
 mod keys;
 mod naming;
+mod quantity;
 mod release;
 mod table;
 mod table_name;

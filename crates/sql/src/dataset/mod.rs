@@ -9,8 +9,10 @@ mod explain_text;
 mod fingerprint;
 mod forecast;
 mod kept;
+mod least_epsilon;
 pub(crate) mod planned;
 mod preview;
+mod readable;
 mod verification;
 mod wanted_error;
 
@@ -24,13 +26,14 @@ pub use explain::{Explanation, OutputLine, Part, StatisticLine};
 pub use explain_statement::is_explain;
 #[cfg(test)]
 pub(crate) use explain_statement::without_explain;
-pub use explain_text::{bounds_in_words, readable};
+pub use explain_text::bounds_in_words;
 pub use fingerprint::{Fingerprints, State};
 pub use forecast::{AnsweredFor, Forecast, MOST_QUESTIONS, cost_of, largest_fitting};
+pub use least_epsilon::WantedError;
 pub use planned::{ReleaseExplanation, ReleaseRequest, ReleasedTables, TableForecast, WantedTableError};
 pub use preview::Preview;
+pub use readable::readable;
 pub use verification::{ComputedTwice, Judgement, Movement, Verification, VerifiedPlan};
-pub use wanted_error::WantedError;
 
 use crate::price::question::QueryRequest;
 use crate::{Error, sources};

@@ -2,6 +2,7 @@
 
 use super::movement::runtime;
 use crate::Error;
+use crate::blocking::Dataset;
 use crate::catalog::Catalog;
 use crate::mutants::{Mutant, with, with_verifier};
 use crate::price::question::Claims;
@@ -11,6 +12,7 @@ use crate::run::publics::Publics;
 use crate::run::tabulated::{lines, plans};
 use crate::understand::planner::Planner;
 use crate::understand::tabulation::Tabulation;
+use crate::{ReleaseRequest, Stage};
 use accounting::Delta;
 use bound::Secret;
 use datafusion::prelude::SessionConfig;
@@ -278,4 +280,33 @@ fn the_verifier_refuses_rows_that_are_limited_in_each_group_only() {
     run().unwrap();
     let refused = with_verifier(Mutant::RowsOfEachGroup, run);
     assert!(matches!(refused, Err(Error::Unverified { .. })), "{refused:?}");
+}
+
+/// A release whose run ends after the charge, by whatever cause, is finished under it, and given again for nothing.
+#[test]
+fn a_release_that_was_charged_and_not_made_is_finished_without_a_further_charge() {
+    let here = tempfile::tempdir().unwrap();
+    let people: Vec<Person> = vec![vec![("a", "7", "0", "2024-01-31"); 5]; 40];
+    write(here.path(), &people.iter().enumerate().collect::<Vec<_>>());
+    let dataset = Dataset::new(catalog(here.path(), "add_remove", "")).unwrap();
+    let wanted = ReleaseRequest::new("one", "ann");
+    let killed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let mut watch = |stage| assert_ne!(stage, Stage::Charged, "killed here");
+        let _ = dataset.release_tables(&wanted, &mut watch);
+    }));
+    assert!(killed.is_err());
+    let charges = || dataset.ledger().unwrap().charges().unwrap();
+    assert!(charges().len() == 1 && !charges()[0].answered);
+    assert!(dataset.released_tables(&wanted).unwrap().is_none());
+    let finished = dataset.release_tables(&wanted, &mut |_| ()).unwrap();
+    assert!(finished.resumed && !finished.repeated);
+    let again = dataset.release_tables(&wanted, &mut |_| ()).unwrap();
+    assert!(again.repeated && !again.resumed);
+    assert_eq!(again.measurements(), finished.measurements());
+    assert!(charges().len() == 1 && charges()[0].answered);
+    // Three rows of each of forty persons count; the noise of a total is far from 40 · 5.
+    let total = finished.table(&[]).unwrap();
+    let (low, high) = (total.rows[0][0].low.unwrap(), total.rows[0][0].high.unwrap());
+    let width = high - low;
+    assert!(low - width < 120.0 && 120.0 < high + width, "{low} {high}");
 }

@@ -5,7 +5,7 @@ use super::cells::attributes;
 use super::{Marginal, Objective, PlannedRelease, ReleasePrice};
 use crate::Error;
 use crate::catalog::document::{Node, Section};
-use crate::catalog::file::{delta, epsilon};
+use crate::catalog::quantity::{delta, epsilon};
 use crate::catalog::table::Declared;
 use crate::catalog::{Budgets, Owner};
 use accounting::{Delta, Rho};

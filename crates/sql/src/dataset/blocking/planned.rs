@@ -3,11 +3,11 @@
 use super::answering::secret;
 use super::charging::{Made, Wanted};
 use super::{Dataset, Stage};
-use crate::Error;
 use crate::catalog::PlannedRelease;
 use crate::dataset::planned::{
     ReleaseExplanation, ReleaseRequest, ReleasedTables, SavedTables, WantedTableError, explain, levels_of,
 };
+use crate::dataset::readable::readable;
 use crate::finish::answer::{Answer, Cost, answer};
 use crate::finish::estimate::CONFIDENCE;
 use crate::finish::post;
@@ -16,9 +16,10 @@ use crate::price::question::{QueryRequest, Question};
 use crate::run::publics::Publics;
 use crate::run::{exact, tabulated};
 use crate::understand::tabulation::Tabulation;
+use crate::{Error, OverBudget};
 use accounting::Epsilon;
 use ledger::{Session, Store};
-use mechanism::Account;
+use mechanism::{Account, Refusal};
 use noise::Grid;
 
 impl Dataset {
@@ -156,7 +157,12 @@ impl Dataset {
         };
         let find = |store: &mut Store| saved_tables(&digest, store);
         let make = |account: &mut Account<Session<'_>>| self.measured(plan, account, watch);
-        let found = self.found_or_made(&charged, store, find, make)?;
+        let found = match self.found_or_made(&charged, store, find, make) {
+            Err(Error::Mechanism(mechanism::Error::Refused(Refusal::Budget(refusal)))) => {
+                return Err(self.release_over_budget(wanted, plan, store, refusal));
+            }
+            found => found?,
+        };
         let ((saved, text), from) = match found {
             Made::Found(found) => (found, (true, false)),
             Made::Now { made, before } => {
@@ -167,6 +173,37 @@ impl Dataset {
             }
         };
         self.shown_tables(wanted, saved, &text, from, store)
+    }
+
+    /// Why a release does not fit, with what is left.
+    fn release_over_budget(
+        &self,
+        wanted: &ReleaseRequest,
+        plan: &ReleasePlan,
+        store: &mut Store,
+        refusal: accounting::Error,
+    ) -> Error {
+        let is_too_much = matches!(refusal, accounting::Error::OverBudget { .. });
+        let charge = plan.charge(&self.catalog().unit);
+        let (true, Ok(charge), Ok(left)) = (is_too_much, charge, store.left(&wanted.analyst)) else {
+            return mechanism::Error::Refused(Refusal::Budget(refusal)).into();
+        };
+        let (cost, name) = (
+            readable(&charge.guarantee).to_string(),
+            &plan.declared.release.name,
+        );
+        Error::OverBudget(Box::new(OverBudget {
+            what: format!(
+                "the release `{name}` costs {cost}, and ε = {} is left",
+                left.epsilon
+            ),
+            hint: format!(
+                "say a smaller epsilon under [releases.{name}], or with --epsilon; nothing was charged"
+            ),
+            cost,
+            left: left.epsilon,
+            fits: None,
+        }))
     }
 
     /// Charges, measures, and only then draws: see `Store::resumable_session`.

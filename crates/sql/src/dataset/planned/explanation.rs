@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::catalog::{Catalog, Objective};
-use crate::dataset::explain_text::readable;
+use crate::dataset::readable::readable;
 use crate::price::planned::ReleasePlan;
 use accounting::{Delta, Epsilon, Guarantee, Promise};
 use report::{Column, Table, grouped, significant};

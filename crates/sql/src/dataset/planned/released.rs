@@ -1,7 +1,7 @@
 //! What a release gave: measurements, and every table that follows from them.
 
 use crate::Error;
-use crate::dataset::explain_text::readable;
+use crate::dataset::readable::readable;
 use crate::finish::answer::{Answer, AnswerColumn, Cell, CellKind, Cost};
 use crate::finish::cell::CellValue;
 use crate::finish::estimate::CONFIDENCE;
@@ -255,7 +255,8 @@ impl ReleasedTables {
             .tables()?
             .into_iter()
             .map(|(name, answer)| {
-                serde_json::json!({ "name": name, "columns": answer.columns, "rows": answer.rows })
+                let mut table = answer.to_json();
+                serde_json::json!({ "name": name, "columns": table["columns"].take(), "rows": table["rows"].take() })
             })
             .collect();
         Ok(serde_json::json!({

@@ -2,7 +2,7 @@
 
 use super::ReleaseExplanation;
 use crate::Error;
-use crate::dataset::wanted_error::{WantedError, smallest};
+use crate::dataset::least_epsilon::{WantedError, smallest};
 use accounting::Epsilon;
 
 /// How large an error of a cell is acceptable.
