@@ -30,7 +30,7 @@ pub use verified::{Readable, Verified, owned, public};
 
 use accounting::Neighbors;
 use bound::operators::{Operator, operator};
-use datafusion::physical_expr::{LexOrdering, Partitioning, PhysicalSortExpr};
+use datafusion::physical_expr::{Distribution, LexOrdering, Partitioning, PhysicalSortExpr};
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::coop::CooperativeExec;
@@ -185,7 +185,16 @@ fn judge(plan: &Plan, leaves: &Leaves<'_>) -> Result<(Judgement, Node), Defect> 
     }
     let mut inputs = Vec::new();
     let mut trees = Vec::new();
-    for child in plan.children() {
+    let needs = plan.input_distribution_requirements();
+    for (place, child) in plan.children().into_iter().enumerate() {
+        // It reads the first part alone, and which rows are there is a matter of all of them.
+        let one_part = matches!(
+            needs.child_distribution(place),
+            Some(Distribution::SinglePartition)
+        );
+        if one_part && child.output_partitioning().partition_count() != 1 {
+            return Err(Defect::new(Kind::Place, plan.name()));
+        }
         let (judgement, tree) = judge(child, leaves)?;
         inputs.push(judgement);
         trees.push(tree);
