@@ -491,7 +491,7 @@ fn logarithm(lines: &[(Line, f64)], k: usize, eta: f64) -> ((f64, f64), f64) {
         }
     }
     let off = off * (1.0 + 1e-9);
-    if open || !(off < 1.0) {
+    if open || off.is_nan() || off >= 1.0 {
         return (
             (re + if off.is_nan() { f64::INFINITY } else { off }, 0.0),
             f64::INFINITY,
