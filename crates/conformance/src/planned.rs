@@ -25,15 +25,18 @@ const SHIFT: u32 = 1;
 /// A variance is a whole number of 4^-6.
 const FINENESS: i32 = 6;
 
+/// P[round(Z) ≥ k] for k from −REACH to REACH.
+type Tails = Arc<Vec<Interval>>;
+
 /// Counts of two values, of which a person has one row.
 #[derive(Clone, Default)]
 pub(crate) struct Planned {
-    tails: Arc<Mutex<BTreeMap<(Rational, u32), Arc<Vec<Interval>>>>>,
+    tails: Arc<Mutex<BTreeMap<(Rational, u32), Tails>>>,
 }
 
 impl Planned {
-    /// P[round(Z) ≥ k] for k from −REACH to REACH. Both sides of every pair ask for the same.
-    fn tails(&self, variance: &Rational, bits: u32) -> Arc<Vec<Interval>> {
+    /// Of this variance, at this precision. Both sides of every pair ask for the same.
+    fn tails(&self, variance: &Rational, bits: u32) -> Tails {
         let mut known = self.tails.lock().expect("no thread panicked");
         let tails = known.entry((variance.clone(), bits)).or_insert_with(|| {
             let one = Interval::from_integer(1, bits);
