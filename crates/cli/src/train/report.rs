@@ -117,7 +117,12 @@ impl Observer for Watcher {
         if bar.is_shown() && self.epsilon.0.elapsed() > self.epsilon.1 * SHARE {
             let began = Instant::now();
             if let Ok(epsilon) = step.epsilon() {
-                bar.label(format!("training, ε so far {}", significant(epsilon, 3)));
+                let speed = progress.steps_here as f64 / progress.seconds.max(1e-9);
+                bar.label(format!(
+                    "training, ε so far {}, {} steps a second",
+                    significant(epsilon, 3),
+                    significant(speed, 3)
+                ));
             }
             self.epsilon = (Instant::now(), began.elapsed());
         }

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex};
 /// What runs on it besides products.
 pub(super) const KERNELS: &str = concat!(
     include_str!("kernels.cu"),
+    include_str!("norms.cu"),
     include_str!("attention.cu"),
     include_str!("grid.cu")
 );
