@@ -342,13 +342,12 @@ impl Projected for LogicalPlan {
     }
 
     fn into_projected(self, rows: &Rows) -> datafusion::common::Result<LogicalPlanBuilder> {
-        let columns: Vec<Expr> = self
-            .schema()
-            .columns()
-            .into_iter()
-            .take(rows.all().len())
-            .map(Expr::Column)
-            .collect();
+        let columns = self.schema().columns().into_iter().zip(rows.all());
+        let columns = columns.map(|(column, called)| match called {
+            Expr::Column(called) => Expr::Column(column).alias_qualified(called.relation, called.name),
+            other => other,
+        });
+        let columns: Vec<Expr> = columns.collect();
         LogicalPlanBuilder::from(self).project(columns)
     }
 }
