@@ -161,7 +161,10 @@ impl Runner<'_> {
         let known = |name: Option<i64>| name.is_none_or(|name| people.contains(&name));
         let all = self.run(accepted, &known, seeded);
         let runs = || alone.iter().chain([&all]);
-        let stuck = |run: &Outcome<Numbers>| run.as_ref().is_err_and(|error| error == STUCK || error.contains(STALE));
+        let stuck = |run: &Outcome<Numbers>| {
+            run.as_ref()
+                .is_err_and(|error| error == STUCK || error.contains(STALE))
+        };
         if runs().all(Outcome::is_err) || runs().any(stuck) {
             return Ok(false);
         }
