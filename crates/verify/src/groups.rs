@@ -14,7 +14,6 @@ use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
 use datafusion::physical_expr::expressions::{Column, IsNullExpr, Literal};
 use datafusion::physical_expr::window::{PlainAggregateWindowExpr, StandardWindowExpr, WindowExpr};
 use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr};
-use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::{
     AggregateExec, AggregateInputMode, AggregateMode, AggregateOutputMode,
 };
@@ -79,12 +78,6 @@ pub(crate) fn grouped(plan: &AggregateExec, input: Judgement) -> Result<Judgemen
     }
     if plan.group_expr().has_grouping_set() || plan.filter_expr().iter().any(Option::is_some) {
         return wrong(Kind::Aggregate, "grouping sets, or an aggregate of some rows");
-    }
-    // So does a GROUP BY: what it says of its groups has to be true of what they are computed of.
-    let (given, says) = (plan.input().schema(), plan.schema());
-    let mut groups = plan.group_expr().expr().iter().zip(says.fields());
-    if groups.any(|((expr, _), field)| !field.is_nullable() && expr.nullable(&given).unwrap_or(true)) {
-        return wrong(Kind::Aggregate, "a group that says it is never NULL");
     }
     // Groups that are computed are columns behind the others.
     let schema = plan.input_schema();

@@ -16,7 +16,7 @@ use datafusion::physical_expr::expressions::{BinaryExpr, CaseExpr, Column, IsNot
 use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use datafusion::physical_plan::empty::EmptyExec;
 use datafusion::physical_plan::filter::FilterExec;
-use datafusion::physical_plan::joins::utils::{JoinFilter, build_join_schema};
+use datafusion::physical_plan::joins::utils::JoinFilter;
 use datafusion::physical_plan::joins::{CrossJoinExec, HashJoinExec, NestedLoopJoinExec, PartitionMode};
 use datafusion::physical_plan::placeholder_row::PlaceholderRowExec;
 use datafusion::physical_plan::projection::ProjectionExec;
@@ -504,27 +504,6 @@ pub(crate) fn met(plan: &Plan, left: Judgement, right: Judgement) -> Result<Judg
         {
             return wrong("a filter on neither side");
         }
-    }
-    // A join keeps its columns as they were when it was made. One that says it has no NULL, and has one, fails: for those people alone who have it.
-    let (given, _) = build_join_schema(&one.schema(), &other.schema(), &join.kind);
-    let from = |to: usize| {
-        join.projection
-            .as_ref()
-            .map_or(Some(to), |places| places.get(to).copied())
-    };
-    let has_null = |to: usize| {
-        from(to)
-            .and_then(|from| given.fields().get(from))
-            .is_none_or(|field| field.is_nullable())
-    };
-    let says = plan.schema();
-    if says
-        .fields()
-        .iter()
-        .enumerate()
-        .any(|(to, field)| !field.is_nullable() && has_null(to))
-    {
-        return wrong("a column that says it has no NULL");
     }
     let joined = match (&left.rows, &right.rows) {
         (Rows::Public { .. }, Rows::Public { .. }) => Judgement {
