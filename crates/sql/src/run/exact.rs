@@ -235,7 +235,11 @@ pub(crate) async fn judged(
             keys: plans.keys,
         });
     }
-    verified(&parts, &priced.claims(catalog)?, &Facts::new(catalog, publics.names()))
+    verified(
+        &parts,
+        &priced.claims(catalog)?,
+        &Facts::new(catalog, publics.names()),
+    )
 }
 
 /// Holds the plans of a question against what is charged for it and what is drawn.
