@@ -411,7 +411,7 @@ figure { margin: .4rem -1rem .8rem; }
 #[cfg(test)]
 mod tests {
     use super::{Page, Row};
-    use crate::figure::{Figure, HeatMap};
+    use crate::figure::Figure;
 
     fn report() -> Page {
         let mut report = Page::new("Claims", "First.\n\nSecond.");

@@ -1,7 +1,7 @@
 //! What the command takes.
 
 use super::{Arguments, Command};
-use crate::outputs::parsed;
+use crate::delivery::parsed;
 
 #[test]
 fn what_is_asked_is_understood() {

@@ -84,6 +84,14 @@ pub(crate) struct Price {
     pub(crate) shares: Vec<f64>,
 }
 
+impl Price {
+    /// How far one unit moves each statistic, and the noise that it gets.
+    pub(crate) fn drawn(&self) -> Vec<(&Sensitivity, &dyn Stated)> {
+        let noise = self.noise.iter().map(Noise::stated);
+        self.sensitivities.iter().zip(noise).collect()
+    }
+}
+
 /// Splits (ε, δ) among the statistics, with the kind of noise that errs less.
 ///
 /// The error that is minimised is the sum over statistics of weight × variance, each in units of what one unit adds to one group. With Laplace noise

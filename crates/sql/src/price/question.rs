@@ -160,13 +160,9 @@ impl Question {
 
     /// What its plans are held against.
     pub(crate) fn claims(&self, catalog: &Catalog) -> Result<Claims<'_>, Error> {
-        let of = |price: &'_ Price| -> Vec<_> {
-            let noise = price.noise.iter().map(Noise::stated);
-            price.sensitivities.iter().zip(noise).collect()
-        };
         Ok(Claims {
             aggregations: &self.split.aggregations,
-            drawn: self.prices.iter().map(of).collect(),
+            drawn: self.prices.iter().map(Price::drawn).collect(),
             charge: self.charge(catalog)?,
         })
     }

@@ -16,6 +16,7 @@ use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::SessionContext;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 /// The plan with each scan of a declared table bound to the table's data.
@@ -26,10 +27,9 @@ pub(crate) async fn over_data(
 ) -> Result<LogicalPlan, Error> {
     let mut scans = HashMap::new();
     for (name, declared, table) in tables(plan, catalog) {
-        if !scans.contains_key(&name) {
-            let scan =
-                sources::typed_scan(&session.state(), declared, table, sources::Texts::Canonical).await?;
-            scans.insert(name, scan);
+        if let Entry::Vacant(vacant) = scans.entry(name) {
+            let texts = sources::Texts::Canonical;
+            vacant.insert(sources::typed_scan(&session.state(), declared, table, texts).await?);
         }
     }
     bound_to(plan, &scans)

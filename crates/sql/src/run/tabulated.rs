@@ -3,9 +3,10 @@
 use crate::Error;
 #[cfg(test)]
 use crate::mutants::{Mutant, planted};
-use crate::run::engine::{BoundedPlans, Measured, bounded_plans};
+use crate::run::engine::{BoundedPlans, bounded_plans};
 use crate::run::engines::Engines;
 use crate::run::exact::{self, Prepared};
+use crate::run::measured::Measured;
 use crate::understand::aggregation::Aggregation;
 use crate::understand::tabulation::Tabulation;
 use crate::values::facts::Value;

@@ -73,7 +73,7 @@ fn exact(
     .unwrap();
     // What a database computes is looked at before it is lowered to these operators: there are no rules for all of them.
     let run = async {
-        let claims = question.claims(&catalog).unwrap();
+        let claims = question.claims(catalog).unwrap();
         let prepared = prepare(asked, &claims, &publics, &engines, catalog)
             .await
             .unwrap();

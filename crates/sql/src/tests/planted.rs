@@ -61,7 +61,8 @@ fn number(
         false => Engines::new(SessionConfig::new()),
     };
     let publics = Publics::default();
-    match runtime().block_on(prepare(asked, &question, &publics, &engines, &catalog)) {
+    let claims = question.claims(&catalog).unwrap();
+    match runtime().block_on(prepare(asked, &claims, &publics, &engines, &catalog)) {
         Ok(_) => Ok(()),
         Err(Error::Unverified(defect)) => Err(defect.number()),
         Err(error) => panic!("{sql}: another check refuses it: {error}"),

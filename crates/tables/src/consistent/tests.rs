@@ -77,11 +77,11 @@ fn two_passes_are_generalised_least_squares() {
             );
         }
         let (mut a, mut b) = (vec![vec![0.0; leaves]; leaves], vec![0.0; leaves]);
-        for level in 0..tree.levels() {
-            for node in 0..tree.size(level) {
-                let (variance, below) = (variances[level][node], leaves_below(&tree, level, node));
+        for (level, (numbers, variances)) in numbers.iter().zip(&variances).enumerate() {
+            for (node, (number, variance)) in numbers.iter().zip(variances).enumerate() {
+                let below = leaves_below(&tree, level, node);
                 for one in &below {
-                    b[*one] += numbers[level][node] / variance;
+                    b[*one] += number / variance;
                     below.iter().for_each(|other| a[*one][*other] += 1.0 / variance);
                 }
             }
@@ -89,11 +89,11 @@ fn two_passes_are_generalised_least_squares() {
         let truth = solve(a.clone(), b);
         let fit = Fit::new(tree.clone(), &variances).unwrap();
         fit.estimates(&mut numbers, 1);
-        for level in 0..tree.levels() {
-            for node in 0..tree.size(level) {
+        for (level, numbers) in numbers.iter().enumerate() {
+            for (node, number) in numbers.iter().enumerate() {
                 let below = leaves_below(&tree, level, node);
                 let expected: f64 = below.iter().map(|leaf| truth[*leaf]).sum();
-                assert!((numbers[level][node] - expected).abs() < 1e-8);
+                assert!((number - expected).abs() < 1e-8);
                 let indicator = (0..leaves)
                     .map(|leaf| f64::from(u8::from(below.contains(&leaf))))
                     .collect();

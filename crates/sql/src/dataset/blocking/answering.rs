@@ -50,7 +50,7 @@ impl Dataset {
         watch(Stage::Begun);
         // What this question was answered with is given again; what a release tells comes next, since neither costs anything.
         if self.earlier(question, &digest, store)?.is_none()
-            && let Some(answered) = self.from_release(ask, question, store)?
+            && let Some(answered) = self.answered_by_release(ask, question, store)?
         {
             return Ok(answered);
         }

@@ -71,7 +71,7 @@ impl Dataset {
     }
 
     /// The answer from a release that was made, if one tells it.
-    pub(super) fn from_release(
+    pub(super) fn answered_by_release(
         &self,
         ask: &QueryRequest,
         question: &Question,

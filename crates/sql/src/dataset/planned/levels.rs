@@ -92,9 +92,7 @@ fn climbed(
                             "in the hierarchy of `{}`, {table} has no row with {below} = {value}",
                             attribute.name
                         ),
-                        format!(
-                            "add a row for each value that the catalog declares, or drop the value; nothing was charged"
-                        ),
+                        "add a row for each value that the catalog declares, or drop the value; nothing was charged",
                     ));
                 }
             };
