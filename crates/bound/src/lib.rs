@@ -83,6 +83,7 @@ pub use registers::ScaledSum;
 pub use rows::RowBounding;
 pub use runs::is_not_clustered;
 pub use sums::{exact_average_of_floats, exact_sum_of_floats, exact_sum_of_integers};
+pub use units::MOST_GROUPS_HELD;
 
 use choice::{known_type, normalised};
 use datafusion::arrow::datatypes::DataType;

@@ -15,8 +15,8 @@ use datafusion::arrow::datatypes::{DataType, Int64Type};
 use datafusion::common::{Result, internal_err};
 use std::sync::Arc;
 
-/// A unit's groups are searched one by one, so there must not be very many.
-const MOST_GROUPS: u64 = 255;
+/// The native operators keep at most so many groups of a unit: these are searched one by one. Where more count, the built-in operators do it.
+pub const MOST_GROUPS_HELD: u64 = 255;
 /// Room for this many groups is made at first, if that many count; twice as much when it is full.
 const FIRST_ROOM: u32 = 4;
 /// Slots are numbered with 32 bits. Half of them are far more than the rows of one batch, or those that wait, can take.
@@ -24,7 +24,7 @@ const MOST_SLOTS: usize = 1 << 31;
 
 /// Whether states of this kind are held here.
 pub(crate) fn holds(rule: &Rule) -> bool {
-    rule.keys.is_empty() || rule.limit().is_some_and(|groups| groups <= MOST_GROUPS)
+    rule.keys.is_empty() || rule.limit().is_some_and(|groups| groups <= MOST_GROUPS_HELD)
 }
 
 /// Units are kept in this many parts, so that a part of a million units is held by the memory that is near to one processor.
@@ -158,7 +158,8 @@ struct Kept {
 
 impl Units {
     pub(crate) fn new(shape: &Shape) -> Result<Self> {
-        let limited = shape.keys.fields().is_empty() || shape.limit.is_some_and(|limit| limit <= MOST_GROUPS);
+        let limited =
+            shape.keys.fields().is_empty() || shape.limit.is_some_and(|limit| limit <= MOST_GROUPS_HELD);
         if !limited {
             return internal_err!("states of units with many groups are held one unit at a time");
         }

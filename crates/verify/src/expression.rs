@@ -6,7 +6,8 @@
 use super::defect::{Defect, Kind};
 use super::judgement::{Known, Owned};
 use bound::{CanonicalForm, canonical_form_of, grid_of};
-use datafusion::arrow::datatypes::{DataType, Schema, TimeUnit};
+use datafusion::arrow::array::{RecordBatch, RecordBatchOptions, new_null_array};
+use datafusion::arrow::datatypes::{DataType, Field, Schema, TimeUnit};
 use datafusion::common::ScalarValue;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::logical_expr::{Operator, Volatility};
@@ -24,11 +25,20 @@ const FUNCTIONS: &str = "
     abs ceil exp floor isnan iszero ln log log10 log2 nanvl power round signum sqrt trunc
     coalesce greatest least nullif nvl nvl2
     ascii btrim character_length concat concat_ws contains ends_with left lower lpad ltrim md5 octet_length overlay
-    regexp_count regexp_like regexp_replace regexp_substr replace reverse right rpad rtrim split_part starts_with
-    strpos substr translate upper
-    date_bin date_part date_trunc to_char width_bucket
+    replace reverse right rpad rtrim split_part starts_with strpos substr translate upper
+    date_part date_trunc
     integer_sum integer_difference integer_product integer_quotient integer_remainder
     nearest_integer nearest_integer_away nearest_multiple multiple_towards_zero rounded rounded_away";
+
+/// Functions that are total if the constants among their arguments are right, each with the place of the argument that is none.
+const WITH_CONSTANTS: [(&str, usize); 6] = [
+    ("date_bin", 1),
+    ("regexp_count", 0),
+    ("regexp_like", 0),
+    ("regexp_replace", 0),
+    ("regexp_substr", 0),
+    ("to_char", 0),
+];
 
 fn refused(what: impl Into<String>) -> Defect {
     Defect::new(Kind::Expression, what)
@@ -67,8 +77,10 @@ pub(crate) fn check(expr: &Arc<dyn PhysicalExpr>, input: &Schema, known: &[Known
         if call.fun().signature().volatility != Volatility::Immutable {
             return Err(refused(format!("{} is not the same each time", call.name())));
         }
-        if !FUNCTIONS.split_whitespace().any(|name| name == call.fun().name()) {
-            return Err(refused(format!("the function {}", call.fun().name())));
+        let called = call.fun().name();
+        let total = FUNCTIONS.split_whitespace().any(|name| name == called);
+        if !total && !takes_its_constants(call, input) {
+            return Err(refused(format!("the function {called}")));
         }
         return all();
     }
@@ -84,6 +96,27 @@ pub(crate) fn check(expr: &Arc<dyn PhysicalExpr>, input: &Schema, known: &[Known
         true => all(),
         false => Err(refused("an expression of a type that is not on the list")),
     }
+}
+
+/// Whether all arguments but one are constants with which the function works. What they are is read before any row, so a row of NULLs tells.
+fn takes_its_constants(call: &ScalarFunctionExpr, input: &Schema) -> bool {
+    let of_rows = WITH_CONSTANTS.iter().find(|(name, _)| *name == call.fun().name());
+    let Some((_, of_rows)) = of_rows else {
+        return false;
+    };
+    let mut arguments = call.args().iter().enumerate();
+    let constant = arguments.all(|(place, argument)| place == *of_rows || argument.is::<Literal>());
+    let nullable = |field: &Arc<Field>| Arc::new(field.as_ref().clone().with_nullable(true));
+    let schema = Arc::new(Schema::new(
+        input.fields().iter().map(nullable).collect::<Vec<_>>(),
+    ));
+    let nothing = input
+        .fields()
+        .iter()
+        .map(|field| new_null_array(field.data_type(), 1));
+    let options = RecordBatchOptions::new().with_row_count(Some(1));
+    let row = RecordBatch::try_new_with_options(schema, nothing.collect(), &options);
+    constant && row.is_ok_and(|row| call.evaluate(&row).is_ok())
 }
 
 /// Comparisons and logic always; sums, differences and products, which wrap around; quotients of floats, and of others by a constant that is neither 0 nor −1 or by what is positive.

@@ -24,7 +24,7 @@ use crate::understand::mistakes::unplannable;
 use crate::understand::relation::Rows;
 use crate::understand::same::Marks;
 use crate::values::steps::Steps;
-use bound::{AmountOfVector, Beside, Coarse, Length, Partial};
+use bound::{AmountOfVector, Beside, Coarse, Length, MOST_GROUPS_HELD, Partial};
 use datafusion::arrow::datatypes::DataType;
 use exact::{Rational, parse_decimal, ratio};
 
@@ -70,12 +70,14 @@ pub(crate) fn plan(aggregations: &mut Vec<Aggregation>, wanted: bool) -> Result<
         let Some(limited) = Limited::of(&aggregations[place]).filter(|_| share > Rational::ZERO) else {
             continue;
         };
+        let Some(factor) = factor(&aggregations[place].groups) else {
+            continue;
+        };
         let Widened {
             aggregation: wide,
             outputs,
-            factor,
             from,
-        } = Widened::of(&aggregations[place]);
+        } = Widened::of(&aggregations[place], factor);
         if wide.statistics.is_empty() {
             continue;
         }
@@ -502,20 +504,36 @@ fn shape(name: &str) -> Shape {
     }
 }
 
+/// How many times as wide the wide limits are. `None` where the native operators, which alone read numbers beside a question, do not keep twice as many groups of a unit.
+fn factor(groups: &Groups) -> Option<u64> {
+    if !groups.sampled {
+        return (groups.per_unit <= MOST_GROUPS_HELD).then_some(WIDE);
+    }
+    let declared = match &groups.selection {
+        Selection::Listed(groups) => groups.len() as u64,
+        _ => u64::MAX,
+    };
+    // Where all groups that there are can be kept, they are.
+    let kept = if declared.max(groups.per_unit) <= MOST_GROUPS_HELD {
+        WIDE_WITH_GROUPS
+    } else {
+        MOST_GROUPS_HELD / groups.per_unit.max(1)
+    };
+    Some(kept.min(WIDE_WITH_GROUPS)).filter(|factor| *factor > 1)
+}
+
 /// A question under wide limits.
 struct Widened {
     aggregation: Aggregation,
     /// For each output of the question, its place there.
     outputs: Vec<Option<usize>>,
-    factor: u64,
     /// For each statistic, that of the question.
     from: Vec<usize>,
 }
 
 impl Widened {
-    fn of(aggregation: &Aggregation) -> Self {
+    fn of(aggregation: &Aggregation, factor: u64) -> Self {
         let sampled = aggregation.groups.sampled;
-        let factor = if sampled { WIDE_WITH_GROUPS } else { WIDE };
         let mut wide = aggregation.clone();
         wide.rows
             .story
@@ -589,7 +607,6 @@ impl Widened {
         Widened {
             aggregation: wide,
             outputs,
-            factor,
             from,
         }
     }

@@ -73,3 +73,22 @@ fn a_question_that_has_to_read_the_rows_twice_does() {
     // A tree of leaves is counted from single rows.
     assert_eq!(scans("SELECT COUNT(*), MEDIAN(x) FROM t"), (2, true));
 }
+
+/// More groups of a person than the native operators hold are bounded by built-in ones, for which the verifier has rules; what the limits cut is then not estimated.
+#[test]
+fn many_groups_of_a_person_are_verified() {
+    for (groups, estimated) in [
+        (4, true),
+        (100, true),
+        (127, true),
+        (128, false),
+        (255, false),
+        (300, false),
+    ] {
+        let sql = format!(
+            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_groups_contributed = {groups}, max_rows_contributed = 3) \
+             y, COUNT(*), SUM(x) AS total FROM t GROUP BY y"
+        );
+        assert_eq!(scans(&sql).1, estimated, "{groups}");
+    }
+}

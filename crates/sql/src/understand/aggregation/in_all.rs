@@ -16,7 +16,7 @@ use super::statistic::{Argument, Measure, Statistic, ends_of_mean};
 use crate::Error;
 use crate::values::facts::Range;
 use crate::values::steps::Steps;
-use bound::{Follower, Length, MOST_GROUPS_OF_A_VECTOR, Norm, Partial};
+use bound::{Follower, Length, MOST_GROUPS_HELD, MOST_GROUPS_OF_A_VECTOR, Norm, Partial};
 
 /// How much of a unit counts of a statistic in all groups together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,9 +54,6 @@ const MOST_ROWS: u64 = 1 << 32;
 
 /// No sum of a unit is larger, in steps of its argument.
 const MOST_SUM: u64 = 1 << 40;
-
-/// The wide limits of an estimate are at most so many times as many groups.
-const WIDE: u64 = 4;
 
 /// Bounds what counts of a unit in all groups together, where that is less than its groups allow.
 pub(crate) fn bound(statistics: &mut [Statistic], groups: &Groups, rows: Option<u64>) -> Option<RowsInAll> {
@@ -102,8 +99,9 @@ pub(crate) fn bound_sum(sum: &mut Statistic, groups: &Groups, all: Range) {
     }
 }
 
+/// Only the native operators scale vectors in plans that can be verified.
 fn is_possible(groups: &Groups) -> bool {
-    groups.per_unit <= MOST_GROUPS_OF_A_VECTOR / WIDE
+    groups.per_unit <= MOST_GROUPS_HELD.min(MOST_GROUPS_OF_A_VECTOR)
 }
 
 /// How many rows count in a group, where all that adds up rows says the same.
