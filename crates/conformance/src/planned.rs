@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex};
 
 /// Differences reach from −END to END; all beyond counts with the ends.
 const END: i64 = 40;
-/// Beyond this a single noise is all or nothing: some twelve deviations.
+/// Beyond this a single noise is all or nothing: some ten deviations.
 const BEYOND: i64 = 60;
 /// Tails are asked for up to this: both, and what data moves.
 const REACH: i64 = END + BEYOND + 10;
@@ -49,10 +49,11 @@ impl Planned {
     }
 }
 
+/// So much noise that a mutant with six tenths of it is still fine enough for its plan to be made.
 fn promise() -> Result<Promise, Error> {
     Ok(Promise::Approximate(
-        Epsilon::parse("0.5").map_err(explained)?,
-        Delta::parse("0.01").map_err(explained)?,
+        Epsilon::parse("0.4").map_err(explained)?,
+        Delta::parse("0.005").map_err(explained)?,
     ))
 }
 
@@ -65,7 +66,7 @@ impl Subject for Planned {
     type Mechanism = PlannedTables;
 
     fn claim(&self) -> Result<Claim, Error> {
-        Ok(Claim::new(ratio(1, 2), ratio(1, 100)))
+        Ok(Claim::new(ratio(2, 5), ratio(1, 200)))
     }
 
     fn build(&self, stretch: &Rational) -> Result<PlannedTables, Error> {

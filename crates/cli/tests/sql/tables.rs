@@ -183,7 +183,7 @@ fn tables_are_exported() {
     let mut lines = csv.lines();
     let header = lines.next().unwrap_or_default();
     assert!(
-        header.starts_with("# release census of people: (ε = ") && header.contains("each person"),
+        header.starts_with("# release census of people: ε = ") && header.contains("each person"),
         "{header}"
     );
     assert_eq!(lines.next(), Some("land,age,rows,rows_low,rows_high"));
