@@ -132,6 +132,11 @@ fn measured_by(
     };
     runtime.block_on(run).map_err(|error| match error {
         crate::Error::Refused { .. } => Ended::Refused,
+        // Before the charge, and for every database alike: an answer is lost, and nothing is told.
+        crate::Error::Unverified(defect) => {
+            eprintln!("the verifier refuses it: {defect:?}");
+            Ended::Refused
+        }
         _ => Ended::Failed,
     })
 }
