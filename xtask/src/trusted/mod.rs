@@ -356,7 +356,7 @@ mod tests {
         assert!(
             judged(LISTED, &long, high)
                 .unwrap_err()
-                .contains("more than 26000")
+                .contains(&format!("more than {MOST_LINES}"))
         );
     }
 }

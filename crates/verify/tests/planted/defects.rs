@@ -13,6 +13,7 @@ use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::Partitioning;
 use datafusion::physical_expr::aggregate::AggregateExprBuilder;
 use datafusion::physical_expr::expressions::{BinaryExpr, col, lit};
+use datafusion::physical_plan::ExecutionPlanProperties;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode, PhysicalGroupBy};
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::limit::GlobalLimitExec;
@@ -329,8 +330,13 @@ fn summed(input: &Plan, by: &[&str], of: &str, max: bool) -> Plan {
         .alias("total")
         .build()
         .unwrap();
+    // What is in several parts is grouped in each of them, as the engine does it where an exchange brought groups together.
+    let mode = match input.output_partitioning().partition_count() {
+        1 => AggregateMode::Single,
+        _ => AggregateMode::SinglePartitioned,
+    };
     let aggregate = AggregateExec::try_new(
-        AggregateMode::Single,
+        mode,
         PhysicalGroupBy::new_single(by),
         vec![Arc::new(call)],
         vec![None],
