@@ -38,10 +38,10 @@ pub use catalog::Catalog;
 pub use dataset::blocking::{self, Answered, FromRelease, Stage, public_file_examples};
 pub use dataset::{
     AnsweredFor, Coding, ComputedTwice, Dataset, Encoding, Examples, Explanation, Fingerprints, Forecast,
-    Judgement, LeftOut, MOST_QUESTIONS, Movement, OutputLine, Part, Preview, ReleaseExplanation,
-    ReleaseRequest, ReleasedTables, State, StatisticLine, TableForecast, Texts, Verification, VerifiedPlan,
-    WantedError, WantedTableError, bounds_in_words, cost_of, encoding, is_explain, largest_fitting, left_out,
-    readable,
+    Judgement, LeftOut, ListedAttribute, ListedRelease, MOST_QUESTIONS, Movement, OutputLine, Part, Preview,
+    ReleaseExplanation, ReleaseRequest, ReleasedTables, ResidualShare, State, StatisticLine, TableForecast,
+    Texts, Verification, VerifiedPlan, WantedError, WantedTableError, bounds_in_words, cost_of, encoding,
+    is_explain, largest_fitting, left_out, readable,
 };
 pub use error::{Error, OverBudget};
 pub use finish::answer::{Answer, AnswerColumn, Cell, CellKind, Cost};

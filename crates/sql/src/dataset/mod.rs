@@ -13,6 +13,7 @@ mod least_epsilon;
 pub(crate) mod planned;
 mod preview;
 mod readable;
+mod releases;
 mod verification;
 mod wanted_error;
 
@@ -30,7 +31,10 @@ pub use explain_text::bounds_in_words;
 pub use fingerprint::{Fingerprints, State};
 pub use forecast::{AnsweredFor, Forecast, MOST_QUESTIONS, cost_of, largest_fitting};
 pub use least_epsilon::WantedError;
-pub use planned::{ReleaseExplanation, ReleaseRequest, ReleasedTables, TableForecast, WantedTableError};
+pub use planned::{
+    ListedAttribute, ListedRelease, ReleaseExplanation, ReleaseRequest, ReleasedTables, ResidualShare,
+    TableForecast, WantedTableError,
+};
 pub use preview::Preview;
 pub use readable::readable;
 pub use verification::{ComputedTwice, Judgement, Movement, Verification, VerifiedPlan};

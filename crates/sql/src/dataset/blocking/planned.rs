@@ -5,7 +5,8 @@ use super::charging::{Made, Wanted};
 use super::{Dataset, Stage};
 use crate::catalog::PlannedRelease;
 use crate::dataset::planned::{
-    ReleaseExplanation, ReleaseRequest, ReleasedTables, SavedTables, WantedTableError, explain, levels_of,
+    ListedRelease, ReleaseExplanation, ReleaseRequest, ReleasedTables, SavedTables, WantedTableError,
+    explain, levels_of,
 };
 use crate::dataset::readable::readable;
 use crate::finish::answer::{Answer, Cost, answer};
@@ -23,6 +24,53 @@ use mechanism::{Account, Refusal};
 use noise::Grid;
 
 impl Dataset {
+    /// The releases that the catalog plans, and by which charge each was made. Chooses no noise and reads no release, so it takes little however large they are. Spends nothing, reads no private data.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read.
+    pub fn releases(&self) -> Result<Vec<ListedRelease>, Error> {
+        let mut listed = Vec::new();
+        let mut digests = Vec::new();
+        for release in self.catalog().releases.values() {
+            let one = ListedRelease::new(release);
+            // One that cannot be planned is listed with the reason: the others are there all the same.
+            let request = ReleaseRequest::new(&release.name, "");
+            let (one, digest) = match self.declared_release(&request) {
+                Ok(declared) => (one.with_levels(&declared), Some(declared.digest(self.catalog()))),
+                Err(error) => {
+                    let problem = Some(error.to_string());
+                    (ListedRelease { problem, ..one }, None)
+                }
+            };
+            listed.push(one);
+            digests.push(digest);
+        }
+        if listed.is_empty() {
+            return Ok(listed);
+        }
+        let charges = self.reading_ledger(|store| Ok(store.charges()?))?;
+        for charge in charges.iter().flatten().filter(|charge| charge.answered) {
+            for (one, digest) in listed.iter_mut().zip(&digests) {
+                if digest.as_deref() == Some(charge.question.as_str()) {
+                    one.made_by_charge = Some(charge.number);
+                }
+            }
+        }
+        Ok(listed)
+    }
+
+    /// The charge that paid for a release, if it was made for this price. What was released is not read. Spends nothing, reads no private data.
+    ///
+    /// # Errors
+    /// As [`Dataset::explain_release`], or when the ledger cannot be read.
+    pub fn release_charge(&self, wanted: &ReleaseRequest) -> Result<Option<u64>, Error> {
+        let digest = self.declared_release(wanted)?.digest(self.catalog());
+        let charges = self.reading_ledger(|store| Ok(store.charges()?))?;
+        let made = charges.into_iter().flatten().rev();
+        let mut made = made.filter(|charge| charge.answered && charge.question == digest);
+        Ok(made.next().map(|charge| charge.number))
+    }
+
     /// What a planned release measures, what it costs and how far off each of its tables will be. Spends nothing, reads no private data.
     ///
     /// # Errors
@@ -68,14 +116,14 @@ impl Dataset {
     /// As [`Dataset::explain_release`], or when the ledger cannot be read.
     pub fn released_tables(&self, wanted: &ReleaseRequest) -> Result<Option<ReleasedTables>, Error> {
         let digest = self.declared_release(wanted)?.digest(self.catalog());
-        let Some(mut store) = Store::open_existing(&self.place())? else {
-            return Ok(None);
-        };
-        let Some((saved, text)) = saved_tables(&digest, &mut store)? else {
-            return Ok(None);
-        };
-        self.shown_tables(wanted, saved, &text, (true, false), &mut store)
-            .map(Some)
+        let found = self.reading_ledger(|store| {
+            let Some((saved, text)) = saved_tables(&digest, store)? else {
+                return Ok(None);
+            };
+            self.shown_tables(wanted, saved, &text, (true, false), store)
+                .map(Some)
+        })?;
+        Ok(found.flatten())
     }
 
     /// A release that the catalog plans, with its noise.
