@@ -23,6 +23,7 @@ const LEVELS: &[(&str, u8)] = &[
     ("deniable-verify", 3),
     ("deniable-tables", 3),
     ("deniable-synthesis", 4),
+    ("deniable-regression", 4),
     ("deniable-sql", 5),
     ("deniable-train", 4),
     ("deniable-attack", 4),
