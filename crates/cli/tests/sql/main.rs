@@ -14,6 +14,7 @@ mod objects;
 mod query;
 mod receipt;
 mod shell;
+mod synthesize;
 mod tables;
 
 use serde_json::Value;

@@ -14,6 +14,7 @@ mod local;
 mod repairs;
 mod response;
 mod sql;
+mod synthesis;
 mod tables;
 mod training;
 mod verifier;
@@ -86,6 +87,7 @@ pub fn all() -> Vec<Claim> {
         verifier::CLAIMS,
         tables::CLAIMS,
         agreement::CLAIMS,
+        synthesis::CLAIMS,
     ]
     .into_iter()
     .flatten()

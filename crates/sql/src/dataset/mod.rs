@@ -13,6 +13,7 @@ mod least_epsilon;
 pub(crate) mod planned;
 mod preview;
 mod readable;
+pub(crate) mod synthetic;
 mod verification;
 mod wanted_error;
 
@@ -33,6 +34,10 @@ pub use least_epsilon::WantedError;
 pub use planned::{ReleaseExplanation, ReleaseRequest, ReleasedTables, TableForecast, WantedTableError};
 pub use preview::Preview;
 pub use readable::readable;
+pub use synthetic::{
+    ColumnCells, LeftOutColumn, MODEL_CELLS, SynthesisExplanation, SynthesisRequest, SyntheticColumn,
+    SyntheticRelease, SyntheticRows,
+};
 pub use verification::{ComputedTwice, Judgement, Movement, Verification, VerifiedPlan};
 
 use crate::price::question::QueryRequest;

@@ -10,5 +10,6 @@ mod planted;
 mod regressions;
 mod relations;
 mod same;
+pub(crate) mod synthetic;
 mod tabulated;
 mod within;
