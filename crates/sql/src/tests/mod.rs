@@ -10,6 +10,6 @@ mod planted;
 mod regressions;
 mod relations;
 mod same;
-pub(crate) mod synthetic;
+mod synthetic;
 mod tabulated;
 mod within;

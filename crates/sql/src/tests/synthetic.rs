@@ -3,7 +3,7 @@
 use crate::blocking::Dataset;
 use crate::catalog::Catalog;
 use crate::mutants::{Mutant, with};
-use crate::values::facts::{Range, Value};
+use crate::values::facts::Value;
 use crate::{Error, Stage, SynthesisRequest};
 use accounting::{Delta, Epsilon};
 use std::path::Path;
@@ -48,25 +48,6 @@ fn wanted() -> SynthesisRequest {
         epsilon: Epsilon::parse("2").ok(),
         ..SynthesisRequest::new("T", "ann")
     }
-}
-
-/// The mutant: bounds that are those of the data.
-pub(crate) fn bounds_of_data(catalog: &Catalog) -> Catalog {
-    let mut catalog = catalog.clone();
-    let text = std::fs::read_to_string(catalog.directory.join("t.csv")).unwrap_or_default();
-    let numbers = text
-        .lines()
-        .skip(1)
-        .filter_map(|line| line.split(',').nth(2)?.parse::<f64>().ok());
-    let most = numbers.fold(0.0, f64::max);
-    for table in catalog.tables.values_mut() {
-        for (name, facts) in &mut table.columns {
-            if name == "n" {
-                facts.range = Range::new(0.0, most);
-            }
-        }
-    }
-    catalog
 }
 
 /// What rows will be made of is the same whatever the data, and whether there is any.

@@ -60,7 +60,7 @@ impl Dataset {
     fn planned_rows(&self, wanted: &SynthesisRequest) -> Result<RowsPlan, Error> {
         #[cfg(test)]
         if planted(Mutant::BinsOfData) {
-            let catalog = crate::tests::synthetic::bounds_of_data(self.catalog());
+            let catalog = bounds_of_data(self.catalog());
             let declared = wanted.declared(&catalog)?;
             let tabulated = Tabulation::new(&declared.release, &catalog, self.planner()?);
             let tabulation = self.runtime.block_on(tabulated)?;
@@ -189,4 +189,24 @@ fn saved_rows(digest: &str, store: &mut Store) -> Result<Option<(SavedRows, Stri
     };
     let saved = serde_json::from_str::<SavedRows>(&stored.answer).ok();
     Ok(saved.map(|saved| (saved, stored.answer)))
+}
+
+/// The mutant: the bounds of the column `n` are those of the data.
+#[cfg(test)]
+fn bounds_of_data(catalog: &crate::catalog::Catalog) -> crate::catalog::Catalog {
+    let mut catalog = catalog.clone();
+    let text = std::fs::read_to_string(catalog.directory.join("t.csv")).unwrap_or_default();
+    let numbers = text
+        .lines()
+        .skip(1)
+        .filter_map(|line| line.split(',').nth(2)?.parse::<f64>().ok());
+    let most = numbers.fold(0.0, f64::max);
+    for table in catalog.tables.values_mut() {
+        for (name, facts) in &mut table.columns {
+            if name == "n" {
+                facts.range = crate::values::facts::Range::new(0.0, most);
+            }
+        }
+    }
+    catalog
 }
