@@ -26,6 +26,7 @@ mod reproduce;
 mod serve;
 mod shell;
 mod survey;
+mod synthesize;
 mod tables;
 mod terminal;
 mod train;
@@ -54,6 +55,8 @@ Examples:
   deniable tables explain               many tables at once: the error of each, before anything is spent
   deniable regress 'income ~ age + education'
                                         a model, with errors that count the noise; tests as well
+  deniable synthesize --table people --epsilon 1 --output rows.csv
+                                        rows that look like a private table and are safe to hand out
   deniable sql                          the SQL that is understood, with an example of everything
   deniable budget                       who spent what, and what is left
   deniable card --output card.html      the privacy card: whose privacy, what was spent, what nobody checked
@@ -105,6 +108,7 @@ enum Command {
     Sql,
     /// Collect randomized answers that anyone can deny, and estimate how common each answer is
     Survey(survey::SurveyArguments),
+    Synthesize(Box<synthesize::Arguments>),
     Tables(tables::Arguments),
     Train(train::Arguments),
     User(user::Arguments),
@@ -166,6 +170,7 @@ fn run(command: Command) -> Result<(), terminal::CliError> {
         Command::Shell(arguments) => shell::run(&arguments),
         Command::Sql => terminal::print(&sql::reference()),
         Command::Survey(arguments) => survey::run(&arguments),
+        Command::Synthesize(arguments) => synthesize::run(&arguments),
         Command::Tables(arguments) => tables::run(&arguments),
         Command::Train(arguments) => train::run(&arguments),
         Command::User(arguments) => user::run(&arguments),

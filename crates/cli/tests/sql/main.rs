@@ -15,6 +15,7 @@ mod query;
 mod receipt;
 mod regress;
 mod shell;
+mod synthesize;
 mod tables;
 
 use serde_json::Value;

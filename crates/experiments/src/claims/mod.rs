@@ -15,6 +15,7 @@ mod regression;
 mod repairs;
 mod response;
 mod sql;
+mod synthesis;
 mod tables;
 mod training;
 mod verifier;
@@ -88,6 +89,7 @@ pub fn all() -> Vec<Claim> {
         tables::CLAIMS,
         agreement::CLAIMS,
         regression::CLAIMS,
+        synthesis::CLAIMS,
     ]
     .into_iter()
     .flatten()

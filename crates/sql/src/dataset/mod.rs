@@ -15,6 +15,7 @@ mod preview;
 mod readable;
 pub(crate) mod regression;
 mod releases;
+pub(crate) mod synthetic;
 mod verification;
 mod wanted_error;
 
@@ -39,6 +40,10 @@ pub use planned::{
 pub use preview::Preview;
 pub use readable::readable;
 pub use regression::{Finding, Regressed, RegressionRequest, TestOf};
+pub use synthetic::{
+    ColumnCells, LeftOutColumn, MODEL_CELLS, SynthesisExplanation, SynthesisRequest, SyntheticColumn,
+    SyntheticRelease, SyntheticRows,
+};
 pub use verification::{ComputedTwice, Judgement, Movement, Verification, VerifiedPlan};
 
 use crate::price::question::QueryRequest;

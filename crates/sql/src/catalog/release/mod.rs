@@ -5,9 +5,11 @@
 
 mod attribute;
 mod cells;
+mod columns;
 mod read;
 
 pub use attribute::{Attribute, Cells, Hierarchy, Label};
+pub(crate) use columns::{ChosenColumns, of_columns};
 pub(super) use read::{Known, releases};
 
 use accounting::{Delta, Epsilon, Rho};

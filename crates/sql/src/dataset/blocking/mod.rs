@@ -7,6 +7,7 @@ mod from_release;
 mod planned;
 mod query_plan;
 mod regress;
+mod synthetic;
 
 use self::answering::Origin;
 use self::flights::Flights;

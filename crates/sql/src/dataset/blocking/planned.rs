@@ -13,15 +13,23 @@ use crate::finish::answer::{Answer, Cost, answer};
 use crate::finish::estimate::CONFIDENCE;
 use crate::finish::post;
 use crate::price::planned::{DeclaredRelease, ReleasePlan, refused, with_epsilon};
-use crate::price::question::{QueryRequest, Question};
+use crate::price::question::{Claims, QueryRequest, Question};
 use crate::run::publics::Publics;
 use crate::run::{exact, tabulated};
 use crate::understand::tabulation::Tabulation;
 use crate::{Error, OverBudget};
-use accounting::Epsilon;
+use accounting::{Delta, Epsilon};
 use ledger::{Session, Store};
-use mechanism::{Account, Refusal};
+use mechanism::{Account, Cells, Mechanism, Receipt, Refusal, Release};
 use noise::Grid;
+
+/// A pass over the cells of a table, and what is charged for it.
+pub(super) struct Pass<'a> {
+    pub(super) tabulation: &'a Tabulation,
+    pub(super) claims: Claims<'a>,
+    pub(super) delta: &'a Delta,
+    pub(super) purpose: String,
+}
 
 impl Dataset {
     /// The releases that the catalog plans, and by which charge each was made. Chooses no noise and reads no release, so it takes little however large they are. Spends nothing, reads no private data.
@@ -261,26 +269,45 @@ impl Dataset {
         account: &mut Account<Session<'_>>,
         watch: &mut dyn FnMut(Stage),
     ) -> Result<SavedTables, Error> {
+        let catalog = self.catalog();
+        let pass = Pass {
+            tabulation: &plan.declared.tabulation,
+            claims: plan.claims(catalog)?,
+            delta: &plan.delta,
+            purpose: plan.purpose(),
+        };
+        let (released, receipt) = self.drawn(&pass, plan.plan.mechanism(), account, watch)?;
+        let measurements = plan.plan.measurements(released).map_err(refused)?;
+        let cost = Cost {
+            guarantee: receipt.charge.guarantee.clone(),
+            charge: receipt.number,
+        };
+        Ok(SavedTables::new(plan, measurements, cost, &catalog.unit))
+    }
+
+    /// The one way from rows to what is released of their cells: plans are verified before the charge, the data is read after it, and what was read is bound to how far the verifier says it moves.
+    pub(super) fn drawn<M: Mechanism<Cells>>(
+        &self,
+        pass: &Pass<'_>,
+        mechanism: &M,
+        account: &mut Account<Session<'_>>,
+        watch: &mut dyn FnMut(Stage),
+    ) -> Result<(Release<M::Output>, Receipt), Error> {
         let (engines, catalog) = (self.engines(), self.catalog());
         // Whatever can be refused is refused before the charge.
         let session = engines.public()?;
-        let sides = Publics::of(
-            std::slice::from_ref(&plan.declared.tabulation.aggregation),
-            &session,
-            catalog,
-        );
+        let aggregations = std::slice::from_ref(&pass.tabulation.aggregation);
+        let sides = Publics::of(aggregations, &session, catalog);
         let publics = self.runtime.block_on(sides)?;
-        let asked = tabulated::plans(&plan.declared.tabulation, &secret()?)?;
-        let mechanism = plan.plan.mechanism();
-        let claims = plan.claims(catalog)?;
-        let preparing = exact::prepare(asked, &claims, &publics, engines, catalog);
+        let asked = tabulated::plans(pass.tabulation, &secret()?)?;
+        let preparing = exact::prepare(asked, &pass.claims, &publics, engines, catalog);
         let prepared = self.runtime.block_on(preparing)?;
         let verified = prepared.verified();
-        let reservation = account.reserve(&[mechanism], &plan.delta, &plan.purpose())?;
+        let reservation = account.reserve(&[mechanism], pass.delta, &pass.purpose)?;
         watch(Stage::Charged);
         let cells = self
             .runtime
-            .block_on(tabulated::cells(prepared, &plan.declared.tabulation, engines));
+            .block_on(tabulated::cells(prepared, pass.tabulation, engines));
         // Also after a failure: a server holds what follows back until its schedule allows it.
         watch(Stage::Measured);
         let input = verified.aggregate(0, cells?, Grid::new(0))?;
@@ -290,12 +317,7 @@ impl Dataset {
         let ticket = ticket.ok_or(mechanism::Error::NotReserved)?;
         let released = account.draw(ticket, mechanism, input)?;
         watch(Stage::Drawn);
-        let measurements = plan.plan.measurements(released).map_err(refused)?;
-        let cost = Cost {
-            guarantee: receipt.charge.guarantee.clone(),
-            charge: receipt.number,
-        };
-        Ok(SavedTables::new(plan, measurements, cost, &catalog.unit))
+        Ok((released, receipt))
     }
 
     fn shown_tables(
