@@ -435,9 +435,10 @@ fn psql_reads_released_tables_for_nothing() {
 fn releases_of_other_programs_are_seen() {
     let running = start();
     let ann = running.account("ann", Role::Analyst);
+    let wanted = sql::ReleaseRequest::new("census", "cli");
     let made = running
         .dataset
-        .release_tables(&sql::ReleaseRequest::new("census", "cli"), |_| ());
+        .release_tables(&wanted, |_| ());
     running.runtime.block_on(made).unwrap();
     let conninfo = running.conninfo("ann", "");
     let output = running.psql(

@@ -3,7 +3,7 @@
 mod pairs;
 mod whole;
 
-pub(crate) use whole::{CutShare, Noisy, Whole, expected_half_width, whole_data};
+pub(crate) use whole::{CutShare, Noisy, expected_half_width, whole_data};
 
 use crate::finish::release::{Released, TREE_NODES};
 use crate::price::{Noise, Price};
