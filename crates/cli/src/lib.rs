@@ -21,6 +21,7 @@ mod manual;
 mod outputs;
 mod query;
 mod receipt;
+mod regress;
 mod reproduce;
 mod serve;
 mod shell;
@@ -51,6 +52,8 @@ Examples:
   deniable explain --error 2% \"SELECT COUNT(*) FROM visits\"
                                         what would it cost? spends nothing
   deniable tables explain               many tables at once: the error of each, before anything is spent
+  deniable regress 'income ~ age + education'
+                                        a model, with errors that count the noise; tests as well
   deniable sql                          the SQL that is understood, with an example of everything
   deniable budget                       who spent what, and what is left
   deniable card --output card.html      the privacy card: whose privacy, what was spent, what nobody checked
@@ -93,6 +96,7 @@ enum Command {
     Limits(limits::Arguments),
     Query(query::Arguments),
     Receipt(receipt::Arguments),
+    Regress(regress::Arguments),
     /// Run the claims of the theory, each expected against measured
     Reproduce(reproduce::Arguments),
     Serve(serve::Arguments),
@@ -156,6 +160,7 @@ fn run(command: Command) -> Result<(), terminal::CliError> {
         Command::Limits(arguments) => limits::run(&arguments),
         Command::Query(arguments) => query::run(&arguments),
         Command::Receipt(arguments) => receipt::run(&arguments),
+        Command::Regress(arguments) => regress::run(&arguments),
         Command::Reproduce(arguments) => reproduce::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Shell(arguments) => shell::run(&arguments),

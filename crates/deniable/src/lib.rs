@@ -30,6 +30,7 @@
 //! | `accounting` | know what a release costs, alone and together with others | `accounting`, `exact` |
 //! | `mechanism` | add noise to a number, choose privately, find quantiles, randomize answers | `mechanism`, `noise` |
 //! | `tables` | publish many tables at once from one charge, with numbers that agree | `tables` |
+//! | `regression` | fit models to noisy tables and test, with errors that count the noise | `regression` |
 //! | `ledger` | keep a budget that survives crashes and many analysts | `ledger` |
 //! | `sql` | query tables in SQL | `sql` |
 //! | `train` | train classifiers and language models on examples of your own | `train`, `device` |
@@ -69,6 +70,8 @@ pub use report;
 pub use server;
 #[cfg(feature = "sql")]
 pub use sql;
+#[cfg(feature = "regression")]
+pub use regression;
 #[cfg(feature = "tables")]
 pub use tables;
 #[cfg(feature = "train")]

@@ -37,11 +37,11 @@ pub use datafusion::arrow;
 pub use catalog::Catalog;
 pub use dataset::blocking::{self, Answered, FromRelease, Stage, public_file_examples};
 pub use dataset::{
-    AnsweredFor, Coding, ComputedTwice, Dataset, Encoding, Examples, Explanation, Fingerprints, Forecast,
-    Judgement, LeftOut, MOST_QUESTIONS, Movement, OutputLine, Part, Preview, ReleaseExplanation,
-    ReleaseRequest, ReleasedTables, State, StatisticLine, TableForecast, Texts, Verification, VerifiedPlan,
-    WantedError, WantedTableError, bounds_in_words, cost_of, encoding, is_explain, largest_fitting, left_out,
-    readable,
+    AnsweredFor, Coding, ComputedTwice, Dataset, Encoding, Examples, Explanation, Finding, Fingerprints,
+    Forecast, Judgement, LeftOut, MOST_QUESTIONS, Movement, OutputLine, Part, Preview, Regressed,
+    RegressionRequest, ReleaseExplanation, ReleaseRequest, ReleasedTables, State, StatisticLine,
+    TableForecast, TestOf, Texts, Verification, VerifiedPlan, WantedError, WantedTableError, bounds_in_words,
+    cost_of, encoding, is_explain, largest_fitting, left_out, readable,
 };
 pub use error::{Error, OverBudget};
 pub use finish::answer::{Answer, AnswerColumn, Cell, CellKind, Cost};
@@ -50,6 +50,7 @@ pub use finish::cut::{CutEstimate, Share};
 pub use price::bounds::{Clamp, ColumnBounds, IntervalOf};
 pub use price::question::QueryRequest;
 pub use reference::{called_names, reference};
+pub use regression::Family;
 pub use run::workers::{WorkerOptions, serve_worker};
 pub use tuning::{Between, FindLimits, FoundLimits, Profile, Untuned, with_limits, without_found_bounds};
 pub use understand::dialect::canonical_sql;

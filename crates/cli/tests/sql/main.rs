@@ -13,6 +13,7 @@ mod limits;
 mod objects;
 mod query;
 mod receipt;
+mod regress;
 mod shell;
 mod tables;
 

@@ -6,6 +6,7 @@ mod flights;
 mod from_release;
 mod planned;
 mod query_plan;
+mod regress;
 
 use self::answering::Origin;
 use self::flights::Flights;
