@@ -188,9 +188,10 @@ impl Subject for Adaptive {
     fn plan(&self) -> Plan {
         Plan {
             exact_lack: 40,
-            drawn_lack: [50, 45],
-            draws: [60_000, 1_000_000],
-            fitted: [50_000, 500_000],
+            // A draw makes the tables of its samplers anew, so there are fewer of them.
+            drawn_lack: [60, 50],
+            draws: [20_000, 150_000],
+            fitted: [8_000, 100_000],
         }
     }
 }

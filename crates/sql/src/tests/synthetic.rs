@@ -70,13 +70,14 @@ fn cells_follow_from_the_catalog_alone() {
 
 #[test]
 fn rows_are_of_their_cells() {
-    let here = tempfile::tempdir().unwrap();
-    write(here.path(), &many());
     for (neighbors, method) in [
         ("add_remove", Method::Aim),
         ("change_one", Method::Mst),
         ("add_remove", Method::Independent),
     ] {
+        // A ledger has one kind of neighbours.
+        let here = tempfile::tempdir().unwrap();
+        write(here.path(), &many());
         let catalog = catalog(here.path(), neighbors);
         let dataset = Dataset::new(catalog).unwrap();
         let asked = SynthesisRequest { method, ..wanted() };
