@@ -436,9 +436,7 @@ fn releases_of_other_programs_are_seen() {
     let running = start();
     let ann = running.account("ann", Role::Analyst);
     let wanted = sql::ReleaseRequest::new("census", "cli");
-    let made = running
-        .dataset
-        .release_tables(&wanted, |_| ());
+    let made = running.dataset.release_tables(&wanted, |_| ());
     running.runtime.block_on(made).unwrap();
     let conninfo = running.conninfo("ann", "");
     let output = running.psql(

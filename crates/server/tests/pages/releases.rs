@@ -101,7 +101,7 @@ fn a_release_is_looked_at_made_and_read_on_pages() {
         &[
             "Rows by <bdi>label</bdi>",
             "95 % interval",
-            "svg class=\"bar\"",
+            "class=\"deniable-figure bar\"",
             "href=\"/releases/census?by=region%2Cage\"",
             "How it was planned",
             "Reading them is free",

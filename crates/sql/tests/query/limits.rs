@@ -232,7 +232,7 @@ fn what_was_cut_is_estimated_and_in_the_interval() {
     assert!(ask(&bench, share).cut.is_empty());
 }
 
-/// Minutes are 5 to 60 in the data, and declared as at most 20: what that cuts is noticed, estimated and in the interval.
+/// Minutes are 10 to 25 in the data, and declared as at most 10: what that cuts is noticed, estimated and in the interval.
 #[test]
 fn what_clamps_of_values_cut_is_estimated_and_in_the_interval() {
     let sql = "SELECT SUM(minutes) AS m FROM visits";
@@ -242,7 +242,7 @@ fn what_clamps_of_values_cut_is_estimated_and_in_the_interval() {
     let catalog = CATALOG
         .replace("EPSILON", NEARLY_EXACT)
         .replace("NEIGHBORS", "add_remove")
-        .replace("bounds = [0, 60]", "bounds = [0, 20]");
+        .replace("bounds = [0, 60]", "bounds = [0, 10]");
     let bench = Bench::with(&catalog);
     let bounded = bench.ask(sql).unwrap();
     assert_eq!(bounded.bounds[0].interval_of, IntervalOf::BoundedData);

@@ -49,7 +49,7 @@ const TELLING: f64 = 0.8;
 const TRUSTED: f64 = 0.2;
 
 /// An upper end says nothing where it is so many times as far above the value as the value above zero.
-const TOO_FAR: f64 = 2.0;
+const TOO_FAR: f64 = 9.0;
 
 /// Two values of a group contradict each other so many deviations apart.
 const CONTRADICTION: f64 = 4.0;
@@ -286,14 +286,14 @@ fn corrected(share: &CutShare, pairs: &[Pair], grouped: bool) -> Option<Vec<Best
 /// Two values of one number, each with its deviation, weighed by precision.
 fn weighed(own: (f64, f64), far: Option<(f64, f64)>, near: Noisy, z: f64) -> Best {
     let least = (near.value, near.half / z);
-    let precision = |deviation: f64| 1.0 / deviation.powi(2).max(f64::MIN_POSITIVE);
     let (value, deviation) = match far {
-        Some(far) => {
-            let (one, other) = (precision(own.1), precision(far.1));
-            let value = (own.0 * one + far.0 * other) / (one + other);
-            (value, (one + other).sqrt().recip())
+        // Without any noise there is nothing to weigh.
+        Some(far) if own.1 > 0.0 => {
+            let both = own.1.hypot(far.1);
+            let part = (own.1 / both).powi(2);
+            (own.0 + part * (far.0 - own.0), own.1 * (far.1 / both))
         }
-        None => own,
+        _ => own,
     };
     Best {
         value,
