@@ -41,6 +41,7 @@ impl<'a> Design<'a> {
             });
         }
         let mut factors = vec![vec![0.0; cells]; columns];
+        #[expect(clippy::needless_range_loop, reason = "a cell has a place in several columns")]
         for cell in 0..cells {
             let codes = model.cell_at(cell);
             let out = codes.iter().enumerate().any(|(axis, code)| {

@@ -46,7 +46,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             _ => Method::Aim,
         },
         cells: rest.first().map_or(Ok(200_000), |cells| cells.parse())?,
-        ..Settings::default()
     };
     let person = PrivacyUnit::new("person", Neighbors::AddRemove);
     let rho = rho_for(&Epsilon::parse(epsilon)?, &Delta::parse(delta)?)?;
@@ -102,10 +101,13 @@ fn score(sizes: &[usize], one: &[Vec<u32>], other: &[Vec<u32>], ways: usize) -> 
 fn shares(sizes: &[usize], columns: &[Vec<u32>], by: &[usize]) -> Vec<f64> {
     let mut table = vec![0.0; by.iter().map(|place| sizes[*place]).product()];
     let rows = columns[0].len();
-    for row in 0..rows {
-        let place = by.iter().fold(0, |place, column| {
-            place * sizes[*column] + columns[*column][row] as usize
-        });
+    let mut places = vec![0; rows];
+    for column in by {
+        for (place, code) in places.iter_mut().zip(&columns[*column]) {
+            *place = *place * sizes[*column] + *code as usize;
+        }
+    }
+    for place in places {
         table[place] += 1.0 / rows as f64;
     }
     table

@@ -11,13 +11,16 @@ use exact::Rational;
 use noise::{DiscreteGaussian, ExponentialWeights, Keyed};
 use score::Tables;
 use std::fmt::Debug;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Expected counts and scores are in steps of one over this many rows.
 pub const STEPS_PER_ROW: i64 = 256;
 
 /// No run has more rounds than this.
 pub const MOST_ROUNDS: usize = 10_000;
+
+/// So many samplers are kept for rounds to come.
+const MOST_SAMPLERS: usize = 8;
 
 /// No table of a round has more cells than this, and no choice more of them in all its tables.
 const MOST_CELLS: u64 = 1 << 28;
@@ -124,6 +127,8 @@ pub struct AdaptiveTables {
     rows: u64,
     sizes: Vec<u32>,
     strategy: Arc<dyn Strategy>,
+    /// Samplers that were used last, by variance: making the tables of one takes far longer than a draw.
+    samplers: Arc<Mutex<Vec<(Rational, Arc<DiscreteGaussian>)>>>,
     #[cfg(test)]
     pub(crate) mutant: Option<tests::Mutant>,
 }
@@ -164,6 +169,7 @@ impl AdaptiveTables {
             rows,
             sizes,
             strategy,
+            samplers: Arc::default(),
             #[cfg(test)]
             mutant: None,
         })
@@ -195,7 +201,7 @@ impl AdaptiveTables {
             Round::Measure { attributes, variance } => {
                 self.cells(attributes)?;
                 // Parameters that no sampler has are found out before anything is drawn.
-                DiscreteGaussian::new(variance).ok()?;
+                self.sampler(variance)?;
                 Event::Gaussian {
                     multiplier_squared: Ratio::at_most(&(variance / self.terms.sensitivity().l2_squared())),
                     on: NoiseSupport::Discrete,
@@ -210,9 +216,7 @@ impl AdaptiveTables {
                         return None;
                     }
                 }
-                if self.scale(candidates, epsilon).is_none() {
-                    return None;
-                }
+                self.scale(candidates, epsilon)?;
                 #[cfg(test)]
                 if self.mutant == Some(tests::Mutant::ChoicesAreFree) {
                     return Some(Rho::ZERO);
@@ -223,6 +227,20 @@ impl AdaptiveTables {
             }
         };
         event.concentrated().ok()
+    }
+
+    /// Noise of this variance. Which variances are asked for follows from what was released.
+    fn sampler(&self, variance: &Rational) -> Option<Arc<DiscreteGaussian>> {
+        let mut known = self.samplers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, sampler)) = known.iter().find(|(of, _)| of == variance) {
+            return Some(Arc::clone(sampler));
+        }
+        let sampler = Arc::new(DiscreteGaussian::new(variance).ok()?);
+        if known.len() == MOST_SAMPLERS {
+            known.remove(0);
+        }
+        known.push((variance.clone(), Arc::clone(&sampler)));
+        Some(sampler)
     }
 
     /// How many cells a table has; `None` if there is no such table, or it has too many.
@@ -288,9 +306,7 @@ impl AdaptiveTables {
         Some(match round {
             Round::Measure { attributes, variance } => {
                 let mut counts = tables.counts(&attributes).to_vec();
-                DiscreteGaussian::new(&variance)
-                    .ok()?
-                    .add_to(&mut counts, entropy);
+                self.sampler(&variance)?.add_to(&mut counts, entropy);
                 RoundResult::Measured {
                     attributes,
                     twice_variance: Ratio::at_least(&(variance * Rational::from(2u8))),

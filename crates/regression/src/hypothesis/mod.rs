@@ -278,15 +278,16 @@ pub(crate) fn against(table: &TwoWay) -> Option<Against> {
         .collect();
     let mut combinations = Vec::new();
     let mut differences = Vec::new();
-    for row in 0..height - 1 {
-        for column in 0..width - 1 {
+    // The last row and the last column follow from the others.
+    for (row, of_row) in rows.iter().enumerate().take(height - 1) {
+        for (column, of_column) in columns.iter().enumerate().take(width - 1) {
             let mut weights = vec![0.0; table.counts.len()];
             for (place, weight) in weights.iter_mut().enumerate() {
-                let by_row = f64::from(u8::from(place / width == row)) - rows[row];
-                let by_column = f64::from(u8::from(place % width == column)) - columns[column];
+                let by_row = f64::from(u8::from(place / width == row)) - of_row;
+                let by_column = f64::from(u8::from(place % width == column)) - of_column;
                 *weight = by_row * by_column;
             }
-            differences.push(table.counts[row * width + column] - total * rows[row] * columns[column]);
+            differences.push(table.counts[row * width + column] - total * of_row * of_column);
             combinations.push(weights);
         }
     }

@@ -50,14 +50,13 @@ impl Model {
 /// The rows of each group: by the values that are there already.
 fn grouped(columns: &[Vec<u32>], given: &Shape, groups: usize, count: usize) -> Vec<Vec<u32>> {
     let mut rows: Vec<Vec<u32>> = vec![Vec::new(); groups];
-    for row in 0..count {
-        let group = given
-            .attributes
-            .iter()
-            .zip(&given.sizes)
-            .fold(0, |group, (attribute, size)| {
-                group * size + columns[*attribute][row] as usize
-            });
+    let mut group_of = vec![0; count];
+    for (attribute, size) in given.attributes.iter().zip(&given.sizes) {
+        for (group, code) in group_of.iter_mut().zip(&columns[*attribute]) {
+            *group = *group * size + *code as usize;
+        }
+    }
+    for (row, group) in group_of.into_iter().enumerate() {
         rows[group].push(row as u32);
     }
     rows

@@ -40,7 +40,7 @@ impl Dataset {
     ) -> Result<Regressed, Error> {
         let formula = formula(request)?;
         match &request.release {
-            Some(release) => self.from_planned(&formula, release, request),
+            Some(release) => self.regress_planned(&formula, release, request),
             None => self.measured_anew(&formula, request, watch),
         }
     }
@@ -116,7 +116,7 @@ impl Dataset {
         })
     }
 
-    fn from_planned(
+    fn regress_planned(
         &self,
         formula: &Formula,
         release: &str,
