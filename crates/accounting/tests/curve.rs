@@ -66,6 +66,21 @@ fn training_runs_have_the_values_computed_elsewhere() {
     }
 }
 
+/// The search for the end of a step's tail went on for ever where the noise is far below one.
+#[test]
+fn hardly_any_noise_is_answered_or_refused() {
+    let delta = Delta::parse("6.18e-9").unwrap();
+    for sigma in ["7e-22", "1e-9", "0.001"] {
+        for steps in [2, 3] {
+            let plan = training("0.4", sigma, steps);
+            let found = Curve::of(&plan, &person()).and_then(|curve| curve.epsilon(&delta));
+            if let Ok(found) = found {
+                assert!(found.upper.to_f64_up() > 1e5, "σ = {sigma}: {found:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_small_delta_is_not_lost_in_rounding() {
     // An accountant that transforms the untilted distribution claims 5.9600 here.

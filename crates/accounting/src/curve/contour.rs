@@ -215,13 +215,15 @@ fn tolerance(distributions: &LossDistributions, times: f64) -> f64 {
 }
 
 /// The distributions with their sampled steps cut, for sums whose δ is about e^`log_delta`, and at least ln of the mass cut off.
+///
+/// Steps with hardly any noise are left whole: their panels would number millions, and there are other ways to answer.
 fn cut(distributions: &LossDistributions, log_delta: f64) -> (LossDistributions, f64) {
     let mut beyond = 0.0;
     let share = libm::exp(log_delta + libm::log(LEFT_OUT)).max(1e-290) / distributions.len() as f64;
     let cut = distributions
         .iter()
         .map(|(distribution, times)| match distribution {
-            LossDistribution::Sampled(step) => {
+            LossDistribution::Sampled(step) if step.sigma.lower() >= LEAST_SIGMA => {
                 let (cut, lost) = Truncated::new(step, (share / times).max(1e-300));
                 beyond += lost * times;
                 (LossDistribution::Truncated(cut), *times)
@@ -231,6 +233,9 @@ fn cut(distributions: &LossDistributions, log_delta: f64) -> (LossDistributions,
         .collect();
     (cut, libm::log(beyond * (1.0 + 1e-9)) + 1e-12)
 }
+
+/// Steps with less noise than this are not cut.
+const LEAST_SIGMA: f64 = 1e-4;
 
 /// Where a contour goes.
 struct Course {

@@ -72,7 +72,12 @@ impl Truncated {
             -s
         };
         let above = |s: f64| tail(s) + rate * tail((s - inverse).next_down());
-        let mut high = 1.0;
+        // Where the mixture's second part weighs at all, it ends beyond its middle, at 1/σ: the search begins a little before that.
+        let mut high = if rate > 0.24 * tiny {
+            1.0 + ((inverse - 41.0).max(0.0) * 8.0).floor() / 8.0
+        } else {
+            1.0
+        };
         while above(high) > tiny / 4.0 {
             high += 0.125;
         }
