@@ -123,10 +123,7 @@ impl Subject for Adaptive {
     }
 
     fn pairs(&self) -> Vec<[People; 2]> {
-        vec![
-            [[2, 1, 0, 0], [2, 1, 0, 1]],
-            [[0, 0, 2, 2], [0, 0, 2, 3]],
-        ]
+        vec![[[2, 1, 0, 0], [2, 1, 0, 1]], [[0, 0, 2, 2], [0, 0, 2, 3]]]
     }
 
     fn drawn(&self) -> [People; 2] {

@@ -25,6 +25,9 @@ const MOST_SAMPLERS: usize = 8;
 /// No table of a round has more cells than this, and no choice more of them in all its tables.
 const MOST_CELLS: u64 = 1 << 28;
 
+/// Samplers, each with its variance.
+type Samplers = Vec<(Rational, Arc<DiscreteGaussian>)>;
+
 /// What to do next.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Round {
@@ -128,7 +131,7 @@ pub struct AdaptiveTables {
     sizes: Vec<u32>,
     strategy: Arc<dyn Strategy>,
     /// Samplers that were used last, by variance: making the tables of one takes far longer than a draw.
-    samplers: Arc<Mutex<Vec<(Rational, Arc<DiscreteGaussian>)>>>,
+    samplers: Arc<Mutex<Samplers>>,
     #[cfg(test)]
     pub(crate) mutant: Option<tests::Mutant>,
 }
