@@ -251,7 +251,7 @@ fn noise_is_that_of_the_factorization() {
             .unwrap();
     let mut account = account(Neighbors::AddRemove);
     let mut drawn = Vec::new();
-    for _ in 0..2_000 {
+    for _ in 0..8_000 {
         let zeros = crate::trial::claimed(&series, vec![vec![0i64]; 3]);
         drawn.push(account.release_by(&series, zeros, "noise").unwrap().into_value());
     }
@@ -264,7 +264,7 @@ fn noise_is_that_of_the_factorization() {
     let step = to_f64_nearest(series.variance()).sqrt();
     let last: Vec<i64> = drawn.iter().map(|totals| totals[2][0]).collect();
     audit::goodness::cdf_test(&last, normal(series.deviation(2)), 1e-9).assert_consistent();
-    audit::goodness::cdf_test(&last, normal(series.deviation(2) * 2.0), 1e-9).assert_rejected();
+    audit::goodness::cdf_test(&last, normal(series.deviation(2) * 1.3), 1e-9).assert_rejected();
     // Taken apart: 8·(C·x̂) of the third period, which is white.
     let third: Vec<i64> = drawn
         .iter()
@@ -278,7 +278,7 @@ fn noise_is_that_of_the_factorization() {
         })
         .collect();
     audit::goodness::cdf_test(&third, normal(8.0 * step), 1e-9).assert_consistent();
-    audit::goodness::cdf_test(&third, normal(8.0 * step * 2.0), 1e-9).assert_rejected();
+    audit::goodness::cdf_test(&third, normal(8.0 * step * 1.3), 1e-9).assert_rejected();
     // The deviation of a window is that of the difference.
     let window: Vec<i64> = drawn.iter().map(|totals| totals[2][0] - totals[0][0]).collect();
     audit::goodness::cdf_test(&window, normal(series.window_deviation(2, 2)), 1e-9).assert_consistent();
