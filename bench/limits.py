@@ -220,6 +220,8 @@ def main():
             value = (lambda visit: 1) if kind == "COUNT" else (lambda visit: visit[2])
             bests[kind, column] = best_fixed(persons, KEYS[column], value)
     held = {question: [0, 0] for question in questions}
+    # Half of each interval, in parts of the truth.
+    widths = {question: [] for question in questions}
     with tempfile.TemporaryDirectory() as folder:
         with open(os.path.join(folder, "visits.csv"), "w", encoding="utf-8") as file:
             file.write("person,ward,month,duration_min\n")
@@ -252,14 +254,17 @@ def main():
                     if cell not in truth:
                         continue
                     here[kind, column].append((value["value"] - truth[cell]) ** 2)
-                    held[kind, column][0] += value["low"] <= truth[cell] <= value["high"]
+                    # An end that is not told says nothing, and so holds.
+                    low, high = value.get("low", -math.inf), value.get("high", math.inf)
+                    held[kind, column][0] += low <= truth[cell] <= high
                     held[kind, column][1] += 1
+                    widths[kind, column].append((high - low) / 2 / truth[cell])
             for question in questions:
                 squares[question] += here[question]
             runs.append({"limits": limits, "ratio": ratio_of_run(here, bests)})
             if arguments.save:
                 save(arguments, squares, held, bests, runs)
-    print(f"{'question':<16} {'covered':>9} {'error':>12} {'best':>12} {'ratio':>6}")
+    print(f"{'question':<16} {'covered':>9} {'± of truth':>11} {'error':>12} {'best':>12} {'ratio':>6}")
     ratios = []
     for kind, column in questions:
         error = math.sqrt(sum(squares[kind, column]) / len(squares[kind, column]))
@@ -268,7 +273,9 @@ def main():
             ratios.append(error / best)
         hits, all_cells = held[kind, column]
         told = f"{best:>12.1f} {error / best:>6.2f}" if best else ""
-        print(f"{kind + (' by ' + column if column else ''):<16} {100 * hits / all_cells:>7.1f} % {error:>12.3f} {told}")
+        half = statistics.median(widths[kind, column])
+        name = kind + (" by " + column if column else "")
+        print(f"{name:<16} {100 * hits / all_cells:>7.1f} % {100 * half:>9.1f} % {error:>12.3f} {told}")
     hits, all_cells = (sum(held[question][place] for question in questions) for place in (0, 1))
     print(f"coverage of the raw truth: {100 * hits / all_cells:.1f} % of {all_cells} cells")
     of_runs = sorted(run["ratio"] for run in runs)

@@ -2,6 +2,7 @@
 //! that the command line and the server write.
 
 use crate::errors::{Class, of_parameter, of_sql};
+use crate::releases::{self, LocalRelease};
 use crate::table::ArrowTable;
 use crate::work::{waiting, watching};
 use accounting::{Delta, Epsilon};
@@ -16,8 +17,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// A catalog, its ledger and its engine.
 #[pyclass(frozen, module = "deniable", name = "LocalDataset")]
 pub(crate) struct LocalDataset {
-    asked: Arc<Asked>,
-    analyst: String,
+    pub(crate) asked: Arc<Asked>,
+    pub(crate) analyst: String,
 }
 
 /// A question as Python asks it: numbers as decimals in text, so that none is rounded on the way.
@@ -50,7 +51,7 @@ impl LocalDataset {
     }
 
     /// Does it without the interpreter's lock.
-    fn work<T: Send + 'static>(
+    pub(crate) fn work<T: Send + 'static>(
         &self,
         py: Python<'_>,
         work: impl FnOnce(&Asked) -> Result<T, sql::Error> + Send + 'static,
@@ -233,6 +234,39 @@ impl LocalDataset {
         self.asked.tables_as_json().to_string()
     }
 
+    /// The releases that the catalog plans, as JSON.
+    fn releases(&self, py: Python<'_>) -> PyResult<String> {
+        let releases = self.work(py, Asked::releases)?;
+        Ok(json!({ "releases": releases }).to_string())
+    }
+
+    /// What a release will be like, as JSON. Free.
+    #[pyo3(signature = (name, epsilon=None, error=None, cell_size=1000))]
+    fn plan(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        epsilon: Option<&str>,
+        error: Option<&str>,
+        cell_size: u64,
+    ) -> PyResult<String> {
+        releases::plan(self, py, name, epsilon, error, cell_size)
+    }
+
+    /// Makes a release, or finds it.
+    ///
+    /// While it takes time, `watch` is called with what is being done.
+    #[pyo3(signature = (name, epsilon=None, watch=None))]
+    fn release(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        epsilon: Option<&str>,
+        watch: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<LocalRelease> {
+        releases::make(self, py, name, epsilon, watch)
+    }
+
     fn __repr__(&self) -> String {
         format!("LocalDataset({})", self.asked.catalog().name)
     }
@@ -258,7 +292,7 @@ fn sample(py: Python<'_>, directory: PathBuf) -> PyResult<PathBuf> {
 }
 
 /// What is done after this stage, for people who wait.
-fn next_step(stage: Stage) -> &'static str {
+pub(crate) fn next_step(stage: Stage) -> &'static str {
     match stage {
         Stage::Understood | Stage::Begun => "charging",
         Stage::Charged => "charged; reading the data",
@@ -270,6 +304,7 @@ fn next_step(stage: Stage) -> &'static str {
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<LocalDataset>()?;
+    module.add_class::<LocalRelease>()?;
     module.add_function(wrap_pyfunction!(table_of_answer, module)?)?;
     module.add_function(wrap_pyfunction!(sample, module)?)
 }

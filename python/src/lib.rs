@@ -12,6 +12,7 @@ mod command;
 mod dataset;
 mod errors;
 mod mechanisms;
+mod releases;
 mod survey;
 mod table;
 mod train;

@@ -22,17 +22,19 @@ const LEVELS: &[(&str, u8)] = &[
     ("deniable-cluster", 3),
     ("deniable-verify", 3),
     ("deniable-tables", 3),
-    ("deniable-sql", 4),
+    ("deniable-synthesis", 4),
+    ("deniable-regression", 4),
+    ("deniable-sql", 5),
     ("deniable-train", 4),
     ("deniable-attack", 4),
     (CONFORMANCE, 4),
-    ("deniable-card", 5),
-    ("deniable-training", 5),
-    (EXPERIMENTS, 5),
-    (FACADE, 7),
-    (FUZZED, 7),
+    ("deniable-card", 6),
+    ("deniable-training", 6),
+    (EXPERIMENTS, 6),
+    (FACADE, 8),
+    (FUZZED, 8),
     ("deniable-cli", LEAF),
-    ("deniable-server", 6),
+    ("deniable-server", 7),
     ("deniable-python", LEAF + 1),
 ];
 
@@ -51,7 +53,7 @@ const FACADE: &str = "deniable";
 const FUZZED: &str = "deniable-fuzzed";
 
 /// The level of the leaves: the command line, and above it the Python package, which brings it along.
-const LEAF: u8 = 8;
+const LEAF: u8 = 9;
 
 /// The checks themselves: outside the picture.
 const OUTSIDE: &str = "xtask";

@@ -3,7 +3,7 @@
 use chrono::{DateTime, TimeDelta};
 use ledger::Rules;
 use serde::Serialize;
-use sql::catalog::{Catalog, Limits, Owner, Table};
+use sql::catalog::{Catalog, Limits, Owner, PlannedRelease, Table};
 use sql::{Facts, Kind, Range};
 
 /// What is known to tell something beside the answers, whatever the catalog says.
@@ -24,6 +24,9 @@ pub(crate) struct Declared {
     /// Limits that hold where a table states none.
     pub(crate) limits: LimitsLine,
     pub(crate) tables: Vec<TableLine>,
+    /// Releases of many tables that are planned.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) releases: Vec<PlannedLine>,
     pub(crate) statements: Vec<Statement>,
     /// What a question takes that states no ε.
     pub(crate) query_epsilon: Option<String>,
@@ -108,6 +111,36 @@ pub(crate) struct ColumnLine {
     pub(crate) declared_groups: Option<usize>,
 }
 
+/// A release of many tables that is planned.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct PlannedLine {
+    pub(crate) name: String,
+    /// The table of which rows are counted.
+    pub(crate) table: String,
+    /// What rows are told apart by.
+    pub(crate) attributes: Vec<String>,
+    /// How many tables are wanted, each at every level of its attributes.
+    pub(crate) tables: usize,
+    /// What it may cost.
+    pub(crate) price: String,
+}
+
+impl PlannedLine {
+    fn of(release: &PlannedRelease) -> Self {
+        Self {
+            name: release.name.clone(),
+            table: release.table.clone(),
+            attributes: release
+                .attributes
+                .iter()
+                .map(|attribute| attribute.name.clone())
+                .collect(),
+            tables: release.marginals.len(),
+            price: release.price.to_string(),
+        }
+    }
+}
+
 /// One statement of the catalog, and what backs it.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Statement {
@@ -151,6 +184,7 @@ impl Declared {
                 .map(|every| format!("{every:?}").to_lowercase()),
             limits: LimitsLine::of(&catalog.limits),
             tables: catalog.tables.iter().map(table).collect(),
+            releases: catalog.releases.values().map(PlannedLine::of).collect(),
             statements: statements(catalog),
             query_epsilon: catalog.budget.query_epsilon.as_ref().map(ToString::to_string),
             query_delta: catalog.budget.query_delta.to_string(),

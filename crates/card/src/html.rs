@@ -39,6 +39,7 @@ pub(crate) fn fragment(card: &Card) -> Markup {
             (meaning(card))
             (spent(card))
             (released(card))
+            (planned(card))
             (declared(card))
             (standing(card))
             section {
@@ -140,9 +141,35 @@ fn released(card: &Card) -> Markup {
                 @if left_out > 0 { p { (left_out) " earlier ones are in the JSON card." } }
                 (table(&["entry", "day", "charged", "mechanisms"], card.releases.iter().skip(left_out).map(|release| {
                     let ran: Vec<String> = release.mechanisms.iter().map(|ran| format!("{} × {}", ran.times, ran.mechanism)).collect();
-                    vec![release.entry.to_string(), release.day.clone(), release.charged.in_words(), ran.join("; ")]
+                    let planned = release.planned.iter().map(|name| format!("; planned release {name}"));
+                    vec![release.entry.to_string(), release.day.clone(), release.charged.in_words(), ran.join("; ") + &planned.collect::<String>()]
                 })))
             }
+        }
+    }
+}
+
+/// The releases that the catalog plans, and the charges that paid for those that were made.
+fn planned(card: &Card) -> Markup {
+    if card.declared.releases.is_empty() {
+        return html! {};
+    }
+    let paid = |name: &str| {
+        let made = card.releases.iter();
+        let made = made.filter(|release| release.planned.as_deref() == Some(name));
+        let entries: Vec<String> = made.map(|release| release.entry.to_string()).collect();
+        match entries.is_empty() {
+            true => "not made yet".to_owned(),
+            false => format!("entry {}", entries.join(", ")),
+        }
+    };
+    html! {
+        section {
+            h2 { "Planned releases" }
+            p { "Each is many tables from one charge, whose totals agree. What follows from it is free." }
+            (table(&["release", "counts rows of", "by", "tables", "price", "made"], card.declared.releases.iter().map(|release| {
+                vec![release.name.clone(), release.table.clone(), release.attributes.join(", "), release.tables.to_string(), release.price.clone(), paid(&release.name)]
+            })))
         }
     }
 }

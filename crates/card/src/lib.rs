@@ -141,7 +141,7 @@ impl Card {
             promise: PromisePart::of(ledger.rules()),
             spent: SpentPart::of(ledger)?,
             mechanisms: numbers::mechanisms(ledger),
-            releases: numbers::releases(ledger),
+            releases: numbers::releases(catalog, ledger),
             declared: Declared::of(catalog, ledger.rules()),
             side_channels: declared::SIDE_CHANNELS.to_vec(),
             asserted: words.clone(),

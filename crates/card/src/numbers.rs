@@ -8,6 +8,7 @@ use accounting::{
 use exact::{Rational, decimal_at_least, format_decimal, ratio};
 use ledger::{Past, Rules, composed, used_after};
 use serde::Serialize;
+use sql::Catalog;
 use std::collections::BTreeMap;
 
 /// Significant digits; everything is rounded up, so that it stays true.
@@ -325,6 +326,9 @@ pub(crate) struct Release {
     pub(crate) day: String,
     pub(crate) charged: Amount,
     pub(crate) mechanisms: Vec<Mechanism>,
+    /// The planned release that it paid for, by its name in the catalog.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) planned: Option<String>,
 }
 
 /// Everything that ran, by mechanism.
@@ -335,15 +339,23 @@ pub(crate) fn mechanisms(ledger: Ledger<'_>) -> Vec<Mechanism> {
 
 /// Every charge, the oldest first. It does not tell who asked, or in which words: words may quote what is not
 /// public.
-pub(crate) fn releases(ledger: Ledger<'_>) -> Vec<Release> {
+pub(crate) fn releases(catalog: &Catalog, ledger: Ledger<'_>) -> Vec<Release> {
     let charges = ledger.past().map_or(&[][..], |past| &past.charges);
     let release = |charge: &ledger::Entry| Release {
         entry: charge.number,
         day: day(charge.time),
         charged: Amount::of(charge.guarantee.promise()),
         mechanisms: summed(std::iter::once(&charge.event)),
+        planned: planned(catalog, &charge.purpose),
     };
     charges.iter().map(release).collect()
+}
+
+/// The planned release that a charge was for. No question reads so, and what is told is a name of the catalog.
+fn planned(catalog: &Catalog, purpose: &str) -> Option<String> {
+    let (name, table) = purpose.strip_prefix("release ")?.split_once(" of ")?;
+    let planned = catalog.releases.get(name)?;
+    (planned.table == table).then(|| planned.name.clone())
 }
 
 fn summed<'a>(events: impl Iterator<Item = &'a Event>) -> Vec<Mechanism> {

@@ -21,10 +21,12 @@ mod manual;
 mod outputs;
 mod query;
 mod receipt;
+mod regress;
 mod reproduce;
 mod serve;
 mod shell;
 mod survey;
+mod synthesize;
 mod tables;
 mod terminal;
 mod train;
@@ -51,6 +53,10 @@ Examples:
   deniable explain --error 2% \"SELECT COUNT(*) FROM visits\"
                                         what would it cost? spends nothing
   deniable tables explain               many tables at once: the error of each, before anything is spent
+  deniable regress 'income ~ age + education'
+                                        a model, with errors that count the noise; tests as well
+  deniable synthesize --table people --epsilon 1 --output rows.csv
+                                        rows that look like a private table and are safe to hand out
   deniable sql                          the SQL that is understood, with an example of everything
   deniable budget                       who spent what, and what is left
   deniable card --output card.html      the privacy card: whose privacy, what was spent, what nobody checked
@@ -93,6 +99,7 @@ enum Command {
     Limits(limits::Arguments),
     Query(query::Arguments),
     Receipt(receipt::Arguments),
+    Regress(regress::Arguments),
     /// Run the claims of the theory, each expected against measured
     Reproduce(reproduce::Arguments),
     Serve(serve::Arguments),
@@ -101,6 +108,7 @@ enum Command {
     Sql,
     /// Collect randomized answers that anyone can deny, and estimate how common each answer is
     Survey(survey::SurveyArguments),
+    Synthesize(Box<synthesize::Arguments>),
     Tables(tables::Arguments),
     Train(train::Arguments),
     User(user::Arguments),
@@ -156,11 +164,13 @@ fn run(command: Command) -> Result<(), terminal::CliError> {
         Command::Limits(arguments) => limits::run(&arguments),
         Command::Query(arguments) => query::run(&arguments),
         Command::Receipt(arguments) => receipt::run(&arguments),
+        Command::Regress(arguments) => regress::run(&arguments),
         Command::Reproduce(arguments) => reproduce::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Shell(arguments) => shell::run(&arguments),
         Command::Sql => terminal::print(&sql::reference()),
         Command::Survey(arguments) => survey::run(&arguments),
+        Command::Synthesize(arguments) => synthesize::run(&arguments),
         Command::Tables(arguments) => tables::run(&arguments),
         Command::Train(arguments) => train::run(&arguments),
         Command::User(arguments) => user::run(&arguments),

@@ -40,6 +40,7 @@ mod noise;
 pub mod one_run;
 mod planned;
 mod program;
+mod rounds;
 mod series;
 mod sparse;
 mod subject;
@@ -61,6 +62,7 @@ use groups::{GaussianGroups, LaplaceGroups, OptimalGroups};
 use median::{Median, Proposed, Smooth, TwoMedians};
 use noise::{DiscreteGaussianNoise, GaussianNoise, LaplaceNoise};
 use planned::Planned;
+use rounds::Adaptive;
 use series::ThreeTotals;
 use sparse::Sparse;
 use survey::{Hashing, Response, Unary};
@@ -92,6 +94,7 @@ fn all_checks(effort: Effort) -> Vec<Check> {
         subject::checks(SampledSum, effort),
         subject::checks(Planned::default(), effort),
         subject::checks(ThreeTotals, effort),
+        subject::checks(Adaptive, effort),
     ]
     .into_iter()
     .flatten()

@@ -46,7 +46,7 @@ fn names_are_found_whatever_their_case() {
     assert!(
         error
             .to_string()
-            .contains("hint: the names are AboveThreshold, ExponentialMechanism"),
+            .contains("hint: the names are AboveThreshold, AdaptiveTables"),
         "{error}"
     );
 }

@@ -30,6 +30,8 @@
 //! | `accounting` | know what a release costs, alone and together with others | `accounting`, `exact` |
 //! | `mechanism` | add noise to a number, choose privately, find quantiles, randomize answers | `mechanism`, `noise` |
 //! | `tables` | publish many tables at once from one charge, with numbers that agree | `tables` |
+//! | `regression` | fit models to noisy tables and test, with errors that count the noise | `regression` |
+//! | `synthesis` | make rows that look like a private table from one charge | `synthesis` |
 //! | `ledger` | keep a budget that survives crashes and many analysts | `ledger` |
 //! | `sql` | query tables in SQL | `sql` |
 //! | `train` | train classifiers and language models on examples of your own | `train`, `device` |
@@ -63,12 +65,16 @@ pub use ledger;
 pub use mechanism;
 #[cfg(feature = "mechanism")]
 pub use noise;
+#[cfg(feature = "regression")]
+pub use regression;
 #[cfg(feature = "report")]
 pub use report;
 #[cfg(feature = "server")]
 pub use server;
 #[cfg(feature = "sql")]
 pub use sql;
+#[cfg(feature = "synthesis")]
+pub use synthesis;
 #[cfg(feature = "tables")]
 pub use tables;
 #[cfg(feature = "train")]

@@ -37,6 +37,7 @@ macro_rules! closed_list {
 
 closed_list![
     AboveThreshold,
+    AdaptiveTables,
     ExponentialMechanism,
     Gaussian,
     GaussianOnIntegers,

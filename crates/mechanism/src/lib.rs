@@ -30,6 +30,7 @@
 
 mod account;
 mod accuracy;
+mod adaptive;
 mod aggregate;
 mod column;
 mod contest;
@@ -67,6 +68,9 @@ mod wide_laplace;
 
 pub use account::{Account, MECHANISMS, Mechanism, Permit, Stated};
 pub use accuracy::Accuracy;
+pub use adaptive::{
+    AdaptiveTables, Asking, Candidate, MOST_ROUNDS, Round, RoundResult, Rounds, STEPS_PER_ROW, Strategy,
+};
 pub use aggregate::{Aggregate, Points};
 pub use column::{Bounds, Column};
 pub use error::Error;

@@ -27,7 +27,7 @@ mod number;
 mod page;
 mod table;
 
-pub use figure::{Figure, HeatMap, Scale, Whisker, bar, figure_style, histogram};
+pub use figure::{Effect, Figure, HeatMap, Scale, Whisker, bar, figure_style, forest, histogram};
 pub use findings::Findings;
 pub use markup::{escape, legal};
 pub use number::{counts, grouped, percent, percent_interval, significant};

@@ -36,6 +36,9 @@ pub use network::Network;
 pub use schedule::Schedule;
 pub use secrets::Secret;
 pub use server::{Addresses, Error, Server};
-pub use service::{BudgetView, Explained, Identity, Precision, Question, Service, Settings};
+pub use service::{
+    BudgetView, Explained, Identity, MadeRelease, PlanWanted, PlannedView, Precision, Question, Service,
+    Settings,
+};
 #[doc(hidden)]
 pub use wire::Entrance as Wire;

@@ -31,17 +31,22 @@ mod tuning;
 mod understand;
 mod values;
 
+/// How the tables are chosen that synthetic rows are made of, and how the rows compare with them.
+pub use synthesis;
+
 /// The engine's Arrow, for tables in memory.
 pub use datafusion::arrow;
 
 pub use catalog::Catalog;
 pub use dataset::blocking::{self, Answered, FromRelease, Stage, public_file_examples};
 pub use dataset::{
-    AnsweredFor, Coding, ComputedTwice, Dataset, Encoding, Examples, Explanation, Fingerprints, Forecast,
-    Judgement, LeftOut, MOST_QUESTIONS, Movement, OutputLine, Part, Preview, ReleaseExplanation,
-    ReleaseRequest, ReleasedTables, State, StatisticLine, TableForecast, Texts, Verification, VerifiedPlan,
-    WantedError, WantedTableError, bounds_in_words, cost_of, encoding, is_explain, largest_fitting, left_out,
-    readable,
+    AnsweredFor, Coding, ColumnCells, ComputedTwice, Dataset, Encoding, Examples, Explanation, Finding,
+    Fingerprints, Forecast, Judgement, LeftOut, LeftOutColumn, ListedAttribute, ListedRelease, MODEL_CELLS,
+    MOST_QUESTIONS, Movement, OutputLine, Part, Preview, Regressed, RegressionRequest, ReleaseExplanation,
+    ReleaseRequest, ReleasedTables, ResidualShare, State, StatisticLine, SynthesisExplanation,
+    SynthesisRequest, SyntheticColumn, SyntheticRelease, SyntheticRows, TableForecast, TestOf, Texts,
+    Verification, VerifiedPlan, WantedError, WantedTableError, bounds_in_words, cost_of, encoding,
+    is_explain, largest_fitting, left_out, readable,
 };
 pub use error::{Error, OverBudget};
 pub use finish::answer::{Answer, AnswerColumn, Cell, CellKind, Cost};
@@ -50,6 +55,7 @@ pub use finish::cut::{CutEstimate, Share};
 pub use price::bounds::{Clamp, ColumnBounds, IntervalOf};
 pub use price::question::QueryRequest;
 pub use reference::{called_names, reference};
+pub use regression::Family;
 pub use run::workers::{WorkerOptions, serve_worker};
 pub use tuning::{Between, FindLimits, FoundLimits, Profile, Untuned, with_limits, without_found_bounds};
 pub use understand::dialect::canonical_sql;

@@ -35,6 +35,8 @@ pub(crate) enum Mutant {
     LossyIdentifiers,
     /// Of a planned release the rows of a unit are limited in each group of cells, and not in all of them together.
     RowsOfEachGroup,
+    /// Cells of synthetic rows are those between the bounds of the data.
+    BinsOfData,
     /// Directories that name no value are left out of every query with a condition on what directories name.
     NullDirectories,
 }

@@ -18,6 +18,7 @@
 //! The mechanisms themselves, with their proofs, are [`mechanism::PlannedTables`] and [`mechanism::RunningTotals`].
 
 pub mod consistent;
+mod covariance;
 mod domain;
 mod error;
 mod measurements;

@@ -19,7 +19,7 @@ pub struct Measurements {
 }
 
 /// One measurement in a sum.
-struct SumPart {
+pub(crate) struct SumPart {
     place: usize,
     /// What attributes contribute that the measurement sums over.
     scalar: f64,
@@ -186,8 +186,12 @@ impl Measurements {
     /// As [`Measurements::sum`].
     pub fn covariance(&self, one: Factors<'_>, other: Factors<'_>) -> Result<f64, Error> {
         let (one, other) = (self.parts_of(one)?, self.parts_of(other)?);
+        Ok(self.covariance_of_parts(&one, &other))
+    }
+
+    pub(crate) fn covariance_of_parts(&self, one: &[SumPart], other: &[SumPart]) -> f64 {
         let mut covariance = 0.0;
-        for part in &one {
+        for part in one {
             let Some(opposite) = other.iter().find(|other| other.place == part.place) else {
                 continue;
             };
@@ -195,10 +199,10 @@ impl Measurements {
             let product: f64 = pairs.map(|(one, other)| dot(one, other)).product();
             covariance += self.scheme.sets[part.place].variance * part.scalar * opposite.scalar * product;
         }
-        Ok(covariance)
+        covariance
     }
 
-    fn parts_of(&self, factors: Factors<'_>) -> Result<Vec<SumPart>, Error> {
+    pub(crate) fn parts_of(&self, factors: Factors<'_>) -> Result<Vec<SumPart>, Error> {
         let mut named: Vec<&(usize, Vec<f64>)> = factors.iter().collect();
         named.sort_by_key(|(attribute, _)| *attribute);
         if named.windows(2).any(|pair| pair[0].0 == pair[1].0) {
@@ -331,7 +335,7 @@ impl Measurements {
     }
 
     /// Σ of the numbers of a measurement times the product of the factors of their attributes.
-    fn contracted(&self, part: &SumPart) -> f64 {
+    pub(crate) fn contracted(&self, part: &SumPart) -> f64 {
         let mut values = self.reals(part.place);
         let residual = &self.scheme.sets[part.place].residual;
         for ((attribute, step), factors) in residual.iter().zip(&part.factors).rev() {
@@ -379,6 +383,6 @@ impl Scheme {
     }
 }
 
-fn dot(one: &[f64], other: &[f64]) -> f64 {
+pub(crate) fn dot(one: &[f64], other: &[f64]) -> f64 {
     one.iter().zip(other).map(|(one, other)| one * other).sum()
 }

@@ -90,6 +90,14 @@ impl Ways {
         }
     }
 
+    /// How many numbers of a step a sum has factors for: see [`Ways::pull`].
+    pub(crate) fn taken(&self, step: usize) -> usize {
+        match step.checked_sub(1).map(|place| &self.steps[place]) {
+            Some(Step::Strategy(strategy)) => strategy.rows.len(),
+            _ => self.cells(step),
+        }
+    }
+
     /// How many numbers leave for a step.
     pub(crate) fn released(&self, step: usize) -> usize {
         match step.checked_sub(1).map(|place| &self.steps[place]) {

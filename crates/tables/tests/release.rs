@@ -398,3 +398,56 @@ fn what_is_too_large_is_refused_with_what_fits() {
         "{text}"
     );
 }
+
+/// Weighted sums of the cells of a table vary as the single sums and the covariances of products say.
+#[test]
+fn covariances_of_many_sums_are_those_of_each_pair() {
+    let domain = domain();
+    let unit = person(Neighbors::AddRemove);
+    for promise in [rho("0.5"), Promise::Pure(Epsilon::parse("1").unwrap())] {
+        let plan = Plan::new(
+            domain.clone(),
+            workload(&domain),
+            promise,
+            1,
+            &unit,
+            Limits::default(),
+        );
+        let Ok(plan) = plan else {
+            // Ranges have no plan with Laplace noise.
+            continue;
+        };
+        let measurements = release(&plan, rows(500, 3), &unit, 5);
+        let shape = Shape::of(&[1, 2]).unwrap();
+        let age: Vec<f64> = (0..9).map(|age| f64::from(age) - 3.5).collect();
+        let (one, other) = (vec![1.0, -0.5], vec![0.25, 2.0]);
+        let weights = |sex: &[f64]| -> Vec<f64> {
+            sex.iter()
+                .flat_map(|sex| age.iter().map(move |age| sex * age))
+                .collect()
+        };
+        let factors = [
+            [(1, one.clone()), (2, age.clone())],
+            [(1, other.clone()), (2, age.clone())],
+        ];
+        let (sums, covariances) = measurements.sums(&[&factors[0], &factors[1]]).unwrap();
+        let tables = measurements
+            .covariances(&shape, &[&weights(&one), &weights(&other)])
+            .unwrap();
+        for (row, factors_of_row) in factors.iter().enumerate() {
+            assert!((sums[row].value - measurements.sum(factors_of_row).unwrap().value).abs() < 1e-9);
+            for (column, factors_of_column) in factors.iter().enumerate() {
+                let expected = measurements
+                    .covariance(factors_of_row, factors_of_column)
+                    .unwrap();
+                for found in [covariances[row * 2 + column], tables[row * 2 + column]] {
+                    assert!(
+                        (found - expected).abs() < 1e-9 * expected.abs(),
+                        "{found} {expected}"
+                    );
+                }
+            }
+        }
+        assert!(measurements.covariances(&shape, &[&[1.0]]).is_err());
+    }
+}

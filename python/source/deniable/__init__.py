@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from deniable._answer import Answer
     from deniable._dataset import Budget, Dataset, Explanation, connect, from_arrow, open, sample
     from deniable._query import avg, column, count, max, median, min, quantile, stddev, sum, variance
+    from deniable._release import Plan, Release, ReleaseExplanation
 
 # The module of each name. It is read only when the name is used: `import deniable` stays a matter of milliseconds.
 _SUBMODULES = frozenset({"accounting", "attack", "audit", "mechanisms", "opacus", "survey", "train"})
@@ -66,6 +67,9 @@ _NAMES = {
     "stddev": "_query",
     "sum": "_query",
     "variance": "_query",
+    "Plan": "_release",
+    "Release": "_release",
+    "ReleaseExplanation": "_release",
 }
 
 __all__ = [
@@ -80,7 +84,10 @@ __all__ = [
     "FileError",
     "LedgerError",
     "ParameterError",
+    "Plan",
     "QueryError",
+    "Release",
+    "ReleaseExplanation",
     "ServerError",
     "__version__",
     "accounting",

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from deniable._numbers import Number
     from deniable._query import Query
+    from deniable._release import Plan, _Made
 
 
 class _Backend(Protocol):
@@ -54,6 +55,12 @@ class _Backend(Protocol):
     def tables(self) -> str: ...
 
     def dummy(self) -> _Backend: ...
+
+    def releases(self) -> str: ...
+
+    def plan(self, name: str, epsilon: str | None, error: str | None, cell_size: int) -> str: ...
+
+    def release(self, name: str, epsilon: str | None, watch: Callable[[str], None]) -> _Made: ...
 
 
 def open(catalog: str | os.PathLike[str], *, analyst: str | None = None) -> Dataset:
@@ -270,6 +277,21 @@ class Dataset:
     def tables(self) -> dict[str, Any]:
         """The tables with their columns, kinds, bounds and values, as the catalog declares them."""
         return {table["name"]: table for table in json.loads(self._backend.tables())["tables"]}
+
+    @property
+    def releases(self) -> dict[str, Any]:
+        """The releases that the catalog plans: attributes, how many tables and cells, price, and whether each was made."""
+        return {release["name"]: release for release in json.loads(self._backend.releases())["releases"]}
+
+    def plan(self, name: str) -> Plan:
+        """A release that the catalog plans: many tables from one charge, which can be explained, made and read."""
+        from deniable._release import Plan
+
+        planned = self.releases
+        if name not in planned:
+            hint = f"there are {', '.join(planned)}" if planned else "declare one in the catalog, as [releases.census]"
+            raise ParameterError(f"the catalog plans no release {name!r}", hint)
+        return Plan(self._backend, name)
 
     def dummy(self) -> Dataset:
         """The same tables with invented rows, made from the catalog alone: to try any query for free."""

@@ -124,6 +124,21 @@ class RemoteDataset:
     def tables(self) -> str:
         return self._call("GET", "/v1/tables")
 
+    def releases(self) -> str:
+        return self._call("GET", "/v1/releases")
+
+    def plan(self, name: str, epsilon: str | None, error: str | None, cell_size: int) -> str:
+        wanted = {"epsilon": epsilon, "error": error, "cell_size": None if error is None else str(cell_size)}
+        given = {key: value for key, value in wanted.items() if value is not None}
+        asked = f"?{urllib.parse.urlencode(given)}" if given else ""
+        return self._call("GET", f"/v1/releases/{_quoted(name)}/plan{asked}")
+
+    def release(self, name: str, epsilon: str | None, watch: Callable[[str], None]) -> RemoteRelease:
+        del watch
+        if epsilon is not None:
+            raise ParameterError("on a server the catalog says what a release costs", "leave epsilon= out")
+        return RemoteRelease(self, name)
+
     def dummy(self) -> LocalDataset:
         from deniable._dummy import dummy_of
 
@@ -193,6 +208,40 @@ class RemoteDataset:
             if self._connection is not None:
                 self._connection.close()
                 self._connection = None
+
+
+class RemoteRelease:
+    """A release that a curator made on a server."""
+
+    def __init__(self, dataset: RemoteDataset, name: str) -> None:
+        self._dataset = dataset
+        self._path = f"/v1/releases/{_quoted(name)}"
+        planned = json.loads(dataset.plan(name, None, None, 1000))
+        # Fails where it was not made.
+        total = json.loads(dataset._call("GET", f"{self._path}/table"))
+        self._told = {
+            "release": name,
+            "tables": [table["name"] for table in planned["tables"]],
+            "guarantee": total["cost"]["guarantee"],
+            "charge": total["cost"]["charge"],
+            "repeated": True,
+            "receipt": total["receipt"],
+        }
+
+    def told(self) -> str:
+        return json.dumps(self._told)
+
+    def table(self, by: list[str]) -> tuple[str, ArrowTable]:
+        asked = urllib.parse.urlencode({"by": ",".join(by)})
+        told = self._dataset._call("GET", f"{self._path}/table?{asked}")
+        return told, table_of_answer(told)
+
+    def everything(self) -> str:
+        return self._dataset._call("GET", self._path)
+
+
+def _quoted(name: str) -> str:
+    return urllib.parse.quote(name, safe="")
 
 
 def _question(sql: str, epsilon: str | None, delta: str | None, cut_estimate: bool) -> dict[str, Any]:

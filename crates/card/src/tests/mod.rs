@@ -371,3 +371,48 @@ fn a_delta_that_charges_carry_stands_beside_the_curves() {
     assert!((rho(&after) - rho(&before) - one).abs() < 1e-5);
     assert_eq!(after["spent"]["renyi"].as_array().unwrap().len(), 8);
 }
+
+/// A planned release is listed by its name in the catalog, with what paid for it; other words of a charge are
+/// not.
+#[test]
+fn planned_releases_are_listed_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let planned = format!(
+        "{CATALOG}[releases.census]\ntable = \"people\"\nup_to = 2\nepsilon = 1\ndelta = 1e-9\n[releases.census.attributes]\ncity = {{}}\nage = {{ width = 10 }}\n"
+    );
+    let catalog = catalog(&planned, folder.path());
+    let mut store = store(&catalog, folder.path());
+    let before = card(&catalog, &mut store, None);
+    assert!(before.to_html().contains("not made yet"));
+    for purpose in [
+        "release census of people",
+        "release census of secret",
+        "release secret of people",
+    ] {
+        let (event, promise) = laplace("0.125");
+        let charge = Charge {
+            event,
+            guarantee: Guarantee::new(promise, catalog.unit.clone()),
+            purpose: purpose.to_owned(),
+        };
+        store.charge("secret-analyst", purpose, charge).unwrap();
+    }
+    let made = card(&catalog, &mut store, None);
+    let object = made.to_json();
+    let planned: Vec<Option<&str>> = object["releases"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|release| release["planned"].as_str())
+        .collect();
+    assert_eq!(planned, [None, None, None, Some("census"), None, None]);
+    let entry = &object["releases"][3]["entry"];
+    assert_eq!(object["declared"]["releases"][0]["tables"], 4);
+    let page = made.to_html();
+    assert!(
+        page.contains(&format!("entry {entry}")) && page.contains("Planned releases"),
+        "{page}"
+    );
+    assert!(!page.contains("secret") && !object.to_string().contains("secret"));
+    assert_eq!(differences(&object, &made), []);
+}

@@ -94,6 +94,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
             reported.insert("cut_before".to_owned(), json!(before));
             if let Some(verification) = &verification {
                 reported.insert("verified".to_owned(), json!(verification.plans));
+                reported.insert(
+                    "verified_milliseconds".to_owned(),
+                    json!(verification.milliseconds),
+                );
             }
             reported.insert("told_by_release".to_owned(), json!(told));
         }

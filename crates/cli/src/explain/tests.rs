@@ -85,7 +85,7 @@ fn an_explanation_is_readable() {
     ────────  ───────────────────  ───────────────────  ──────────────  ──────────────────  ─────────────────────────────
     count(*)                 4.00                 12.0         0.400 %  units of the value  the truth of the bounded data
     odd       depends on the data  depends on the data                  units of the value
-    Where the answer notices that the limits cut something, its intervals include what was cut, and are about as wide as this: ± 40.0 for count(*)
+    Where the answer notices that the limits cut something, its intervals include what was cut, and are about as wide as this where a twentieth is cut: ± 40.0 for count(*)
 
     what the engine is asked:
       Aggregate

@@ -77,13 +77,18 @@ fn interval(answer: &Answer) -> String {
             IntervalOf::AllRows => "the truth of all rows, with values clamped",
             IntervalOf::BoundedData => "the truth of the bounded data",
         };
+        let alike = if reported.interval_if_alike {
+            ", and groups lose about the same part"
+        } else {
+            ""
+        };
         match reported.interval_within_times {
             Some(4) => format!(
-                "{what}, assuming no {} exceeds the limits more than fourfold",
+                "{what}, assuming no {} exceeds the limits more than fourfold{alike}",
                 reported.unit
             ),
             Some(times) => format!(
-                "{what}, assuming no {} exceeds the limits more than {times} times over",
+                "{what}, assuming no {} exceeds the limits more than {times} times over{alike}",
                 reported.unit
             ),
             None => what.to_owned(),

@@ -94,6 +94,7 @@ fn bounds(column: &str, interval_of: IntervalOf, words: &str) -> ColumnBounds {
         left_out: Vec::new(),
         interval_of,
         interval_within_times: None,
+        interval_if_alike: false,
         words: words.to_owned(),
     }
 }

@@ -2,10 +2,10 @@
 
 use crate::terminal::{CliError, fail};
 use accounting::Epsilon;
-use report::{Column, Figure, HeatMap, Page, Scale, Table, grouped, significant};
+use report::{Column, Figure, Page, Scale, Table, grouped, significant};
 use serde_json::{Value, json};
 use sql::catalog::PlannedRelease;
-use sql::{ReleaseExplanation, ReleasedTables, TableForecast, WantedError, WantedTableError, readable};
+use sql::{ReleaseExplanation, ReleasedTables, WantedError, WantedTableError, readable};
 use std::path::Path;
 
 /// So many tables are named.
@@ -205,7 +205,7 @@ pub(super) fn page(explanation: &ReleaseExplanation) -> String {
             significant(explanation.root_mean_squared_error, 4),
         ),
     );
-    page.heat_map(heat_map(explanation));
+    page.heat_map(explanation.heat_map(usize::MAX));
     let tables = explanation.tables.iter();
     let errors: Vec<(f64, f64)> = tables
         .map(|table| (table.cells as f64, table.expected_error))
@@ -215,31 +215,4 @@ pub(super) fn page(explanation: &ReleaseExplanation) -> String {
         .points("", &errors);
     page.figure(figure);
     page.to_html()
-}
-
-/// The expected errors of tables by one attribute, on the diagonal, and by two.
-fn heat_map(explanation: &ReleaseExplanation) -> HeatMap {
-    let names: Vec<String> = explanation.levels.iter().flatten().cloned().collect();
-    let error = |row: &String, column: &String| {
-        let mut by = vec![row, column];
-        by.dedup();
-        let is_meant = |table: &&TableForecast| {
-            table.by.len() == by.len() && by.iter().all(|name| table.by.contains(name))
-        };
-        explanation
-            .tables
-            .iter()
-            .find(is_meant)
-            .map(|table| table.expected_error)
-    };
-    let values = names
-        .iter()
-        .flat_map(|row| names.iter().map(move |column| error(row, column)));
-    let values = values.collect();
-    HeatMap::new(
-        "Expected error of a cell, of tables by one attribute and by two",
-        names.clone(),
-        names,
-        values,
-    )
 }

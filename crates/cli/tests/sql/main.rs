@@ -13,7 +13,9 @@ mod limits;
 mod objects;
 mod query;
 mod receipt;
+mod regress;
 mod shell;
+mod synthesize;
 mod tables;
 
 use serde_json::Value;

@@ -11,9 +11,11 @@ mod definitions;
 mod gaussian;
 mod laplace;
 mod local;
+mod regression;
 mod repairs;
 mod response;
 mod sql;
+mod synthesis;
 mod tables;
 mod training;
 mod verifier;
@@ -86,6 +88,8 @@ pub fn all() -> Vec<Claim> {
         verifier::CLAIMS,
         tables::CLAIMS,
         agreement::CLAIMS,
+        regression::CLAIMS,
+        synthesis::CLAIMS,
     ]
     .into_iter()
     .flatten()
@@ -158,7 +162,7 @@ mod tests {
     #[test]
     fn every_claim_that_must_run_is_here() {
         let ids: Vec<&str> = all().iter().map(|claim| claim.id).collect();
-        for id in "D1 D2 D3 D4 D5 D6 R1 R2 R3 R4 L1 L2 L3 L4 L5 L6 L7 E1 E2 G1 G2 G3 P1 P2 P3 P4 S1 S2 S3 S4 A1 A2 A3 A4 M1 V1 V2 V3 T11 T12 T13"
+        for id in "D1 D2 D3 D4 D5 D6 R1 R2 R3 R4 L1 L2 L3 L4 L5 L6 L7 E1 E2 G1 G2 G3 P1 P2 P3 P4 S1 S2 S3 S4 A1 A2 A3 A4 M1 V1 V2 V3 T11 T12 T13 Y10 Y11"
             .split(' ')
         {
             assert!(ids.contains(&id), "{id}");

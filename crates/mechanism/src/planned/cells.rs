@@ -42,11 +42,11 @@ impl Cells {
         Self::new(columns, vec![1; rows])
     }
 
-    pub(super) fn columns(&self) -> &[Vec<u32>] {
+    pub(crate) fn columns(&self) -> &[Vec<u32>] {
         &self.columns
     }
 
-    pub(super) fn counts(&self) -> &[u32] {
+    pub(crate) fn counts(&self) -> &[u32] {
         &self.counts
     }
 }
@@ -66,7 +66,7 @@ impl Aggregate<Cells> {
 }
 
 /// How far `rows` rows move the counts: all may be in one cell.
-pub(super) fn sensitivity_of_rows(rows: u64, neighbors: Neighbors) -> Result<Sensitivity, Error> {
+pub(crate) fn sensitivity_of_rows(rows: u64, neighbors: Neighbors) -> Result<Sensitivity, Error> {
     let count = exact::Rational::from(rows);
     let square = &count * &count;
     // Rows that go and rows that come each move one count by as many as they are.

@@ -13,7 +13,7 @@ pub use part::PlannedPart;
 use crate::gaussian::recorded;
 use crate::{Accuracy, Aggregate, Error, Mechanism, Permit, Stated, Terms};
 use accounting::{Delta, Epsilon, Event, Neighbors, NoiseSupport, Promise, Ratio, smallest_multiplier};
-use cells::sensitivity_of_rows;
+pub(crate) use cells::sensitivity_of_rows;
 use draw::Noises;
 use exact::{Rational, power_of_two, ratio};
 use std::collections::BTreeMap;

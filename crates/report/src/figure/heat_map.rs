@@ -55,6 +55,16 @@ impl HeatMap {
 
     /// The grid as SVG, with its style.
     pub fn to_svg(&self) -> String {
+        self.svg(&format!("<style>{}</style>", style_sheet()))
+    }
+
+    /// The same without its style, for a page that has [`figure_style`](crate::figure_style) in a style sheet
+    /// of its own.
+    pub fn to_svg_without_style(&self) -> String {
+        self.svg("")
+    }
+
+    fn svg(&self, style: &str) -> String {
         let longest = self.rows.iter().map(|name| width(name, SIZE)).fold(0.0, f64::max);
         let names = (longest + 8.0).min(NAMES);
         let across = (FIGURE_WIDTH - 2.0 * MARGIN - names) / self.columns.len().max(1) as f64;
@@ -62,9 +72,8 @@ impl HeatMap {
         let height = top + HEIGHT * self.rows.len() as f64 + MARGIN;
         let mut svg = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"deniable-figure\" viewBox=\"0 0 {FIGURE_WIDTH} {height}\" role=\"img\">\
-             <style>{}</style><rect class=\"paper\" width=\"100%\" height=\"100%\"/>\
+             {style}<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\
              <text class=\"ink\" x=\"{MARGIN}\" y=\"{}\" font-size=\"{TITLE}\" font-weight=\"600\">{}</text>",
-            style_sheet(),
             MARGIN + TITLE,
             escape(&self.title)
         );
@@ -180,6 +189,9 @@ mod tests {
             "{svg}"
         );
         assert!(svg.contains("fill-opacity=\"0.85\"") && svg.contains("fill-opacity=\"0.06\""));
+        assert!(svg.contains("<style>"));
+        let bare = HeatMap::new("", names(1), names(1), vec![Some(1.0)]).to_svg_without_style();
+        assert!(bare.starts_with("<svg") && !bare.contains("style"), "{bare}");
         let many = HeatMap::new("", names(1), names(200), vec![Some(1.0); 200]).to_svg();
         assert!(many.contains('…') && !many.contains("NaN"));
     }

@@ -12,6 +12,7 @@
 mod axis;
 mod bar;
 mod draw;
+mod forest;
 mod heat_map;
 mod histogram;
 mod label;
@@ -22,6 +23,7 @@ mod text;
 
 pub use axis::Scale;
 pub use bar::{Whisker, bar};
+pub use forest::{Effect, forest};
 pub use heat_map::HeatMap;
 pub use histogram::histogram;
 pub use style::style_sheet as figure_style;

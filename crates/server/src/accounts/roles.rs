@@ -51,7 +51,7 @@ impl Right {
         match self {
             Self::Ask => (
                 &[Analyst, Curator],
-                "ask; see tables, prices, their own answers, receipts and history; request more budget",
+                "ask; see tables, prices, releases, their own answers, receipts and history; request more budget",
             ),
             Self::ReadAnyAnswer => (
                 &[Curator],
@@ -59,12 +59,12 @@ impl Right {
             ),
             Self::ReadLedger => (
                 &[Curator, Auditor],
-                "read and verify the ledger: charges with their questions, the log, accounts, proposals, requests, the card; no answers",
+                "read and verify the ledger: charges with their questions, the log, accounts, proposals, requests, plans of releases, the card; no answers",
             ),
             Self::ReadCounters => (&[Curator, Operator], "see the server's counters"),
             Self::Keep => (
                 &[Curator],
-                "keep accounts, tokens and the catalog; decide about requests",
+                "keep accounts, tokens and the catalog; decide about requests; make releases",
             ),
         }
     }

@@ -14,11 +14,13 @@ type Places = &'static [(&'static str, &'static str, Right)];
 const ANALYSTS: Places = &[
     ("/", "Ask", Right::Ask),
     ("/tables", "Tables", Right::Ask),
+    ("/releases", "Releases", Right::Ask),
     ("/history", "History", Right::Ask),
 ];
 const CURATORS: Places = &[
     ("/", "Budget", Right::ReadLedger),
     ("/accounts", "Accounts", Right::ReadLedger),
+    ("/releases", "Releases", Right::ReadLedger),
     ("/requests", "Requests", Right::ReadLedger),
     ("/log", "Log", Right::ReadLedger),
     ("/catalog", "Catalog", Right::Keep),

@@ -9,6 +9,7 @@ mod analyst;
 mod assets;
 mod curator;
 mod layout;
+mod releases;
 mod session;
 
 use crate::failure::{Code, Failure};

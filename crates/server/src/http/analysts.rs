@@ -179,17 +179,22 @@ async fn query(
 ) -> Result<Response, Problem> {
     let format = Format::accepted(&headers)?;
     let Json(body) = body?;
-    let key = match headers.get("idempotency-key").map(|key| key.to_str()) {
-        None => None,
-        Some(Ok(key)) => Some(key),
-        // One that is no text is no key.
-        Some(Err(_)) => Some(""),
-    };
+    let key = idempotency_key(&headers);
     let answered = service.ask(&who, &body.question(), key).await?;
     // What somebody else has paid for cannot be looked up by its number.
     let charge = answered.answer.cost.as_ref().filter(|_| !answered.repeated);
     let charge = charge.map(|cost| cost.charge);
     Ok(format.response(answered, charge)?)
+}
+
+/// The key under which a request is charged once.
+pub(super) fn idempotency_key(headers: &HeaderMap) -> Option<&str> {
+    match headers.get("idempotency-key").map(|key| key.to_str()) {
+        None => None,
+        Some(Ok(key)) => Some(key),
+        // One that is no text is no key.
+        Some(Err(_)) => Some(""),
+    }
 }
 
 /// An answer that was given before, by the number of its charge. Analysts see their own.

@@ -7,7 +7,7 @@ use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use hyper::body::{Frame, SizeHint};
-use sql::Answered;
+use sql::{Answer, Answered};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -61,21 +61,34 @@ impl Format {
                 Body::new(Unwritten::new(answered)?),
             )
                 .into_response(),
-            Self::Csv => (
-                [(header::CONTENT_TYPE, "text/csv; charset=utf-8; header=present")],
-                answered.answer.to_csv(),
-            )
-                .into_response(),
+            Self::Csv => of_csv(answered.answer.to_csv()),
             Self::Arrow => ([(header::CONTENT_TYPE, ARROW)], arrow(&answered)?).into_response(),
         };
         if let Some(charge) = charge.filter(|_| has_receipt) {
-            let link = format!("</v1/answers/{charge}/receipt>; rel=\"describedby\"");
-            if let Ok(link) = HeaderValue::from_str(&link) {
+            let link = described_by(&format!("/v1/answers/{charge}/receipt"));
+            if let Some(link) = link {
                 response.headers_mut().insert(header::LINK, link);
             }
         }
         Ok(response)
     }
+}
+
+/// Where the receipt of what is sent is.
+pub(super) fn described_by(path: &str) -> Option<HeaderValue> {
+    HeaderValue::from_str(&format!("<{path}>; rel=\"describedby\"")).ok()
+}
+
+/// A table as CSV, with one line of comment before it.
+pub(super) fn csv(comment: &str, answer: &Answer) -> Response {
+    let mut text = format!("# {comment}\n").into_bytes();
+    text.extend(answer.to_csv());
+    of_csv(text)
+}
+
+fn of_csv(text: Vec<u8>) -> Response {
+    let kind = "text/csv; charset=utf-8; header=present";
+    ([(header::CONTENT_TYPE, kind)], text).into_response()
 }
 
 /// An answer that is written as JSON when it is asked for, all at once. Its length is known before, so whoever sends it finds room for it first, and no text is made that nobody has room for.

@@ -5,6 +5,7 @@ mod answers;
 mod curators;
 mod limits;
 mod problem;
+mod releases;
 mod requests;
 
 use crate::console;
@@ -23,6 +24,7 @@ pub(crate) use curators::not_of_another_curator;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 pub use problem::Problem;
+pub(crate) use releases::attributes;
 pub(crate) use requests::wanted as wanted_epsilon;
 use std::sync::Arc;
 use std::time::Duration;
@@ -50,8 +52,12 @@ pub enum Audience {
 /// The routes for these people, and their description.
 pub fn routes(audience: Audience) -> (Router<Arc<Service>>, OpenApi) {
     let routes = match audience {
-        Audience::Analysts => analysts::routes().merge(requests::of_analysts()),
-        Audience::Curators => curators::routes().merge(requests::of_curators()),
+        Audience::Analysts => analysts::routes()
+            .merge(releases::of_analysts())
+            .merge(requests::of_analysts()),
+        Audience::Curators => curators::routes()
+            .merge(releases::of_curators())
+            .merge(requests::of_curators()),
     };
     let (router, mut description) = OpenApiRouter::new().merge(routes).split_for_parts();
     let title = match audience {

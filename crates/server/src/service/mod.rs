@@ -5,19 +5,24 @@ mod attempts;
 mod dummy;
 mod held;
 mod history;
+mod placed;
 mod planning;
 mod question;
 mod queue;
+mod releases;
 mod running;
 mod sign_in;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use history::{Saved, unsigned};
+pub(crate) use history::{Asked, Saved, unsigned};
+use placed::Outcome;
 pub(crate) use question::MOST_BYTES_OF_SQL;
 pub use question::{BudgetView, Explained, Precision, Question};
-use queue::{Brief, Limits, NoTurn, Queue, Standing};
-use running::{Counted, Running};
+use queue::{Limits, NoTurn, Queue};
+pub(crate) use releases::{MOST_CELLS, ReadTable, check_size};
+pub use releases::{MadeRelease, PlanWanted, PlannedView};
+use running::Running;
 pub use sign_in::Identity;
 
 use crate::accounts;
@@ -34,10 +39,10 @@ use dummy::Dummy;
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use held::{Held, MOST_ANSWERS};
 use ledger::{Left, Once};
-use sql::{Answered, Dataset, QueryRequest, Stage};
+use sql::{Answered, Dataset, QueryRequest};
 use std::collections::HashMap;
 use std::num::NonZeroU32;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::task::JoinHandle;
@@ -49,8 +54,6 @@ const LOOKS: usize = 4096;
 /// time that counts as their own. So more places answer more short queries in a second, and fewer places
 /// delay long ones less.
 const PLACES_FOR_EACH_TURN: usize = 8;
-/// A turn to work is handed on after this, though its question works on.
-const LONGEST_TURN: Duration = Duration::from_secs(1);
 /// A long question takes one place in line for each stretch of so many bytes.
 const STRETCH: usize = 8 << 10;
 
@@ -114,6 +117,11 @@ pub struct Service {
     computing: Arc<Queue>,
     /// For what is planned and priced, and not asked.
     planning: Arc<Queue>,
+    /// For planned releases that are made, and for those that are read.
+    releasing: Arc<Queue>,
+    reading: Arc<Queue>,
+    /// Releases that were made since the server started.
+    made: AtomicU64,
     attempts: Arc<Attempts>,
     /// How often rates were looked at, so that those who are gone are forgotten now and then.
     looks: AtomicUsize,
@@ -161,6 +169,9 @@ impl Service {
             turns: Queue::new(turns(&settings)),
             computing: Queue::new(computing(&settings)),
             planning: planning::queue(),
+            releasing: releases::making(),
+            reading: releases::reading(),
+            made: AtomicU64::new(0),
             attempts: Arc::default(),
             looks: AtomicUsize::new(0),
             answers: Held::default(),
@@ -214,7 +225,13 @@ impl Service {
     /// for the charge that was made.
     pub async fn end(&self) {
         self.ending.store(true, Ordering::SeqCst);
-        for queue in [&self.places, &self.planning, self.dummy.queue()] {
+        for queue in [
+            &self.places,
+            &self.planning,
+            &self.releasing,
+            &self.reading,
+            self.dummy.queue(),
+        ] {
             queue.close();
         }
         let ended = tokio::time::timeout(self.settings.drains, self.running.none()).await;
@@ -246,30 +263,13 @@ impl Service {
         self.leave(came, outcome).await
     }
 
-    /// Releases the result of a query when the schedule says so.
-    async fn leave(&self, came: Instant, outcome: Outcome) -> Result<Arc<Answered>, Failure> {
-        let Outcome {
-            begun,
-            answered,
-            counted,
-        } = outcome;
-        match begun {
-            Some(begun) => self.settings.schedule.hold(begun).await,
-            None => self.settings.schedule.hold_briefly(came).await,
-        }
-        drop(counted);
-        let failed = answered.as_ref().err();
-        self.metrics.question(failed.map(|failure| failure.code));
-        answered
-    }
-
     async fn answer(
         self: &Arc<Self>,
         who: &Identity,
         question: &Question,
         idempotency_key: Option<&str>,
         came: Instant,
-    ) -> Outcome {
+    ) -> Outcome<Arc<Answered>> {
         let request = match self.known(who, question, idempotency_key).await {
             Ok(Known::Answer(answered)) => return Outcome::of(came, Ok(answered)),
             Ok(Known::Request(request)) => request,
@@ -335,38 +335,22 @@ impl Service {
     }
 
     /// Waits in line for a place, and runs.
-    async fn run(self: &Arc<Self>, who: &Identity, question: Question, request: QueryRequest) -> Outcome {
-        let counted = Some(self.running.count(who.name()));
+    async fn run(
+        self: &Arc<Self>,
+        who: &Identity,
+        question: Question,
+        request: QueryRequest,
+    ) -> Outcome<Arc<Answered>> {
         let length = 1 + question.sql.len() / STRETCH;
-        let patience = Some(self.settings.patience);
-        let place = match self.places.turn(who.name(), length, patience).await {
-            Ok(place) => place,
-            Err(none) => {
-                return Outcome {
-                    begun: None,
-                    answered: Err(unserved(none)),
-                    counted,
-                };
-            }
-        };
-        let begun = Instant::now();
-        // The one that the question was asked of, or an earlier one: then it is not held for the next.
-        let version = self.version();
-        let charged = Arc::new(AtomicBool::new(false));
-        let standing = place.standing().clone();
-        let answered = self.run_in_place(who, standing, &request, begun, &charged).await;
-        if charged.load(Ordering::SeqCst) {
-            // The next in line gets the place when the answer leaves, also if nobody waits for the answer.
-            let schedule = self.settings.schedule;
-            tokio::spawn(async move {
-                schedule.hold(begun).await;
-                drop(place);
-            });
-        }
-        Outcome {
-            counted,
-            ..Outcome::of(begun, self.settled(who, question, version, answered))
-        }
+        let service = Arc::clone(self);
+        let ran = self.in_place(who, length, |watch| async move {
+            // The one that the question was asked of, or an earlier one: then it is not held for the next.
+            let version = service.version();
+            let answered = service.dataset.query_watched(&request, watch).await?;
+            Ok((version, answered))
+        });
+        let ran = ran.await;
+        ran.map(|answered| self.settled(who, question, answered))
     }
 
     /// Notes the outcome of a query that ran.
@@ -374,24 +358,13 @@ impl Service {
         &self,
         who: &Identity,
         question: Question,
-        version: String,
-        answered: Result<Answered, Failure>,
+        answered: Result<(String, Answered), Failure>,
     ) -> Result<Arc<Answered>, Failure> {
-        if let Err(failure) = &answered
-            && matches!(
-                failure.code,
-                Code::OverBudget | Code::QuestionCap | Code::DayCap | Code::NoShare
-            )
-        {
-            self.journal.log("refused", who.name(), failure.code.name());
+        if let Err(failure) = &answered {
+            self.note_refusal(who, failure);
         }
-        if let Err(failure) = &answered
-            && failure.code == Code::Incident
-        {
-            // The words that the analyst gets: a number, and no data.
-            self.journal.log("incident", who.name(), &failure.what);
-        }
-        let answered = Arc::new(answered?);
+        let (version, answered) = answered?;
+        let answered = Arc::new(answered);
         if let Some(cost) = &answered.answer.cost
             && !answered.repeated
         {
@@ -402,64 +375,16 @@ impl Service {
         Ok(answered)
     }
 
-    /// Runs a query that has a place. It is planned and charged, and only then waits for the engine. The
-    /// reason: everybody can see when something is charged, and when the engine is free again depends on the
-    /// data that somebody else's query read. The engine is free for the next query as soon as the data is
-    /// read.
-    ///
-    /// Work before and after that has turns too, so that a single query of an account shares the processors
-    /// with few others. Such a turn is handed on after [`LONGEST_TURN`] whatever its query does then: run the
-    /// analyst's own SQL, ask a database for its plan, or look for the answer of another program. So others
-    /// wait for it, and for nothing that depends on data: a query whose data is read waits for its moment
-    /// first.
-    ///
-    /// While the analyst's own SQL computes something of what was released, no other question of the account
-    /// does: what such SQL takes is limited for each, and so it is limited for an account.
-    async fn run_in_place(
-        self: &Arc<Self>,
-        who: &Identity,
-        standing: Standing,
-        request: &QueryRequest,
-        begun: Instant,
-        charged: &Arc<AtomicBool>,
-    ) -> Result<Answered, Failure> {
-        // An account that was revoked while it waited does not ask any more.
-        self.still_signed_in(who).await?;
-        let mut working = self.work(&standing).await;
-        let (mut reading, mut computing) = (None, None);
-        let (service, charged) = (Arc::clone(self), Arc::clone(charged));
-        let runtime = tokio::runtime::Handle::current();
-        // On a thread that may wait, of which there are no more than places. What is had is given back before
-        // anything else is waited for.
-        let watch = move |stage| {
-            if stage == Stage::Drawn {
-                return;
+    /// Writes down what a budget or a limit refused, and what a curator has to look at.
+    fn note_refusal(&self, who: &Identity, failure: &Failure) {
+        match failure.code {
+            Code::OverBudget | Code::QuestionCap | Code::DayCap | Code::NoShare => {
+                self.journal.log("refused", who.name(), failure.code.name());
             }
-            drop((working.take(), reading.take(), computing.take()));
-            match stage {
-                Stage::Begun => working = runtime.block_on(service.work(&standing)),
-                Stage::Charged => {
-                    charged.store(true, Ordering::SeqCst);
-                    reading = runtime.block_on(service.turns.next_turn(&standing)).ok();
-                }
-                Stage::Measured => {
-                    service.settings.schedule.hold_before_saving(begun);
-                    working = runtime.block_on(service.work(&standing));
-                }
-                Stage::Computing => {
-                    computing = runtime.block_on(service.computing.next_turn(&standing)).ok();
-                    working = runtime.block_on(service.work(&standing));
-                }
-                Stage::Understood | Stage::Drawn => {}
-            }
-        };
-        Ok(self.dataset.query_watched(request, watch).await?)
-    }
-
-    /// Waits for a turn to work.
-    async fn work(&self, standing: &Standing) -> Option<Brief> {
-        let turn = self.working.next_turn(standing).await.ok()?;
-        Some(Brief::new(turn, LONGEST_TURN))
+            // The words that the analyst gets: a number, and no data.
+            Code::Incident => self.journal.log("incident", who.name(), &failure.what),
+            _ => {}
+        }
     }
 
     /// What the asker may spend.
@@ -547,25 +472,6 @@ impl Service {
 
     fn lock_identities(&self) -> std::sync::MutexGuard<'_, HashMap<String, (Identity, Instant)>> {
         self.identities.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// The result of a question.
-struct Outcome {
-    /// From when on the schedule counts; `None` for a question that waited in line and never began.
-    begun: Option<Instant>,
-    answered: Result<Arc<Answered>, Failure>,
-    /// Counts it among those that are under way, until it has left.
-    counted: Option<Counted>,
-}
-
-impl Outcome {
-    fn of(begun: Instant, answered: Result<Arc<Answered>, Failure>) -> Self {
-        Self {
-            begun: Some(begun),
-            answered,
-            counted: None,
-        }
     }
 }
 

@@ -9,7 +9,7 @@ use super::system::{self, Answer, AnswerColumn, Stop, System};
 use crate::failure::{Code, Failure};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use tokio::sync::Semaphore;
 
 /// Statements that run at once.
@@ -19,7 +19,7 @@ const MOST_WAITING: usize = 64;
 
 /// The system catalogs, in turns.
 pub(super) struct Catalogs {
-    system: Arc<System>,
+    system: Mutex<Arc<System>>,
     threads: Arc<Semaphore>,
     accounts: Mutex<HashMap<String, Weak<Account>>>,
 }
@@ -33,10 +33,19 @@ struct Account {
 impl Catalogs {
     pub(super) fn new(system: System) -> Self {
         Self {
-            system: Arc::new(system),
+            system: Mutex::new(Arc::new(system)),
             threads: Arc::new(Semaphore::new(AT_ONCE)),
             accounts: Mutex::default(),
         }
+    }
+
+    /// Takes others in their place, for statements that begin from now on.
+    pub(super) fn replace(&self, system: System) {
+        *self.lock() = Arc::new(system);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Arc<System>> {
+        self.system.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What they answer; `None` if they are not asked.
@@ -89,7 +98,7 @@ impl Catalogs {
         let turn = Arc::clone(&account.turn).acquire_owned().await.map_err(ending)?;
         let thread = Arc::clone(&self.threads).acquire_owned().await.map_err(ending)?;
         drop(waiting);
-        let (system, stop) = (Arc::clone(&self.system), Stop::default());
+        let (system, stop) = (Arc::clone(&self.lock()), Stop::default());
         let stopping = Stopping(stop.clone());
         let running = tokio::task::spawn_blocking(move || {
             let result = run(&system, &stop);
@@ -218,7 +227,7 @@ mod tests {
         let endless = "SELECT count(*) FROM pg_attribute a, pg_attribute b, pg_attribute c";
         let stop = Stop::default();
         stop.stop();
-        assert!(catalogs.system.query(endless, "ann", &stop).unwrap_err().limit);
+        assert!(catalogs.lock().query(endless, "ann", &stop).unwrap_err().limit);
         let (seen, stopped) = mpsc::channel();
         let waited = catalogs.in_turn("ann", move |_, stop| {
             while !stop.is_stopped() {

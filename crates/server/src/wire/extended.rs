@@ -196,6 +196,7 @@ impl ExtendedQueryHandler for Handler {
     {
         let connection = connection(client)?;
         let prepared = &target.statement;
+        self.refresh().await;
         // The system catalogs tell their columns without values for parameters.
         let system = self
             .catalogs

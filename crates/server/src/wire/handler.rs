@@ -4,6 +4,7 @@ use super::catalogs::Catalogs;
 use super::connection::Connection;
 use super::cursors::{self, Cursor};
 use super::parameters::Columns;
+use super::released::Released;
 use super::shown::{Outcome, Shown, Table, respond};
 use super::sign_in::reported;
 use super::statement::{Statement, understand};
@@ -32,6 +33,7 @@ pub(super) struct Handler {
     pub(super) service: Arc<Service>,
     pub(super) catalogs: Arc<Catalogs>,
     pub(super) columns: Arc<Columns>,
+    pub(super) released: Arc<Released>,
 }
 
 pub(super) fn failed(failure: Failure) -> PgWireError {
@@ -52,7 +54,13 @@ impl Handler {
             service,
             catalogs: Arc::new(Catalogs::new(system)),
             columns: Arc::new(columns),
+            released: Arc::default(),
         }
+    }
+
+    /// Has the tables that were released by now among those of the system catalogs.
+    pub(super) async fn refresh(&self) {
+        Released::refresh(&self.released, &self.service, &self.catalogs).await;
     }
 
     /// Runs one statement whose parameters are bound. What it closes is removed from the store of statements
@@ -158,6 +166,7 @@ impl Handler {
     /// Answers a query: from the catalog if it asks the catalog, else privately.
     async fn select(&self, connection: &Connection, sql: &str) -> Result<Shown, Failure> {
         let who = self.service.still_signed_in(&connection.who).await?;
+        self.refresh().await;
         if let Some(answer) = self.catalogs.query(who.name(), sql).await? {
             let columns = answer.columns.into_iter().map(Into::into).collect();
             return Ok(Shown {
@@ -184,6 +193,7 @@ impl Handler {
         match statement {
             Statement::Select(sql) => {
                 let who = self.service.still_signed_in(&connection.who).await?;
+                self.refresh().await;
                 if let Some(columns) = self.catalogs.columns(who.name(), sql).await? {
                     return Ok(Some(columns.into_iter().map(Into::into).collect()));
                 }
@@ -266,6 +276,7 @@ impl SimpleQueryHandler for Handler {
             .filter_map(|statement| statement.select().map(str::to_owned))
             .collect();
         if selects.len() > 1 {
+            self.refresh().await;
             let questions = self.catalogs.count_others(connection.who.name(), selects).await;
             if questions.map_err(failed)? > 1 {
                 return Err(failed(Failure::new(

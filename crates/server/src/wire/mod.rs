@@ -11,6 +11,7 @@ mod messages;
 mod negotiation;
 mod parameters;
 mod prepared;
+mod released;
 mod settings;
 mod shown;
 mod sign_in;
@@ -66,7 +67,7 @@ impl Entrance {
     /// When the certificate cannot be used, or the catalog cannot be described.
     pub fn new(service: Arc<Service>, certificate: &Certificate) -> Result<Self, tls::Error> {
         let connections = Arc::new(ConnectionManager::new());
-        let system = described(service.dataset().catalog()).map_err(|error| tls::Error {
+        let system = described(service.dataset().catalog(), Vec::new()).map_err(|error| tls::Error {
             what: error.what,
             hint: error.hint,
         })?;
@@ -215,31 +216,29 @@ impl Entrance {
     }
 }
 
-/// The system catalogs over the tables that the catalog declares.
-fn described(catalog: &Catalog) -> Result<System, system::Error> {
-    let tables: Vec<system::Table> = catalog
-        .tables
-        .iter()
-        .map(|(name, table)| system::Table {
-            name: name.clone(),
-            columns: table
-                .columns
-                .iter()
-                .map(|(name, facts)| system::Column {
-                    name: name.clone(),
-                    kind: match facts.kind {
-                        sql::Kind::Bool => system::ColumnType::Bool,
-                        sql::Kind::Int => system::ColumnType::Int8,
-                        sql::Kind::Float => system::ColumnType::Float8,
-                        sql::Kind::Text => system::ColumnType::Text,
-                        sql::Kind::Date => system::ColumnType::Date,
-                        sql::Kind::Timestamp => system::ColumnType::Timestamp,
-                    },
-                    nullable: facts.nullable,
-                })
-                .collect(),
-        })
-        .collect();
+/// The system catalogs over the tables that the catalog declares, and those that were released.
+fn described(catalog: &Catalog, released: Vec<system::Table>) -> Result<System, system::Error> {
+    let declared = catalog.tables.iter().map(|(name, table)| system::Table {
+        name: name.clone(),
+        columns: table
+            .columns
+            .iter()
+            .map(|(name, facts)| system::Column {
+                name: name.clone(),
+                kind: match facts.kind {
+                    sql::Kind::Bool => system::ColumnType::Bool,
+                    sql::Kind::Int => system::ColumnType::Int8,
+                    sql::Kind::Float => system::ColumnType::Float8,
+                    sql::Kind::Text => system::ColumnType::Text,
+                    sql::Kind::Date => system::ColumnType::Date,
+                    sql::Kind::Timestamp => system::ColumnType::Timestamp,
+                },
+                nullable: facts.nullable,
+            })
+            .collect(),
+        released: None,
+    });
+    let tables: Vec<system::Table> = declared.chain(released).collect();
     System::new(&catalog.name, &tables)
 }
 

@@ -8,6 +8,7 @@ mod curl;
 mod incidents;
 mod proposals;
 mod receipts;
+mod releases;
 mod requests;
 
 use accounting::{Epsilon, Event, Guarantee, Neighbors, PrivacyUnit, Promise};

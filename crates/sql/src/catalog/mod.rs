@@ -30,6 +30,7 @@ pub use engine::{Engine, EngineKind, Workers};
 pub use keys::reference;
 pub(crate) use naming::{NamesPersons, holds_persons, names_persons, names_something};
 pub use release::{Attribute, Cells, Hierarchy, Label, Marginal, Objective, PlannedRelease, ReleasePrice};
+pub(crate) use release::{ChosenColumns, of_columns};
 pub(crate) use table::is_postgres;
 pub(crate) use table_name::{quoted, quoted_name};
 pub use tree::{ObjectAddress, ParquetTree, Root};

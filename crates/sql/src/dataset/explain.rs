@@ -1,15 +1,16 @@
 //! What a query would do and cost, before it does anything.
 
 use crate::catalog::{Catalog, Limits, Owner};
-use crate::finish::estimate::{CONFIDENCE, half_width};
+use crate::finish::estimate::{CONFIDENCE, expected_half_width, half_width};
 use crate::price::Price;
 use crate::price::bounds::{ColumnBounds, IntervalOf, bounds, shown_outputs};
+use crate::price::cut::Cut;
 use crate::price::question::Question;
 use crate::run::engine::{BoundedPlans, bounded_plans, form};
 use crate::run::engines::Engines;
 use crate::run::exact::who_computes;
 use crate::run::publics::Publics;
-use crate::understand::aggregation::{Aggregation, Measure, Output, Selection};
+use crate::understand::aggregation::{Aggregation, Measure, Output, Selection, UNLIMITED};
 use crate::understand::mistakes::readable;
 use crate::{Error, Kind};
 use accounting::{Delta, Epsilon, Guarantee};
@@ -100,7 +101,7 @@ pub struct OutputLine {
     pub half_width: Option<f64>,
     /// What that interval is about, as the answer will say it unless it notices that the limits cut something.
     pub interval_of: IntervalOf,
-    /// Where the answer estimates what the limits cut: about half of the width of the interval that it tells instead when it notices something. That one includes what was cut.
+    /// Where the answer estimates what the limits cut: about half of the width of the interval that it tells instead when it notices something, if a twentieth is cut. That one includes what was cut.
     pub half_width_if_cut: Option<f64>,
     /// What the error is counted in.
     pub error_in: &'static str,
@@ -127,7 +128,12 @@ pub(crate) fn explain(question: &Question, catalog: &Catalog, group_size: u64) -
             reported.plan = plan_of(place, &passes);
             if let Some(cut) = question.cuts.iter().find(|cut| cut.question == place) {
                 let wide = (&question.split.aggregations[cut.wide], &question.prices[cut.wide]);
-                if_cut(&mut reported.outputs, aggregation, wide, group_size.max(1) as f64);
+                if_cut(
+                    &mut reported.outputs,
+                    (aggregation, cut),
+                    wide,
+                    group_size.max(1) as f64,
+                );
             }
             if place >= question.visible {
                 reported.estimates_cut = true;
@@ -298,10 +304,17 @@ pub(crate) fn any_key() -> Result<Secret, Error> {
 }
 
 /// Adds the intervals that the answer will tell where it notices that something was cut: those of the same outputs under wide limits.
-fn if_cut(lines: &mut [OutputLine], aggregation: &Aggregation, wide: (&Aggregation, &Price), rows: f64) {
-    let (wide, price) = wide;
+///
+/// Of what is told by the part that is cut of everything, it is the best estimate's where a twentieth is cut.
+fn if_cut(
+    lines: &mut [OutputLine],
+    (aggregation, cut): (&Aggregation, &Cut),
+    (wide, price): (&Aggregation, &Price),
+    rows: f64,
+) {
     let (keys, wide_keys) = (aggregation.keys.len(), wide.keys.len());
-    for (line_of, shape) in lines.iter_mut().zip(&aggregation.shape[keys..]) {
+    let shapes = aggregation.shape[keys..].iter().zip(&aggregation.outputs);
+    for (line_of, (shape, own)) in lines.iter_mut().zip(shapes) {
         let place = wide.shape[wide_keys..]
             .iter()
             .position(|other| other.name == shape.name);
@@ -317,13 +330,30 @@ fn if_cut(lines: &mut [OutputLine], aggregation: &Aggregation, wide: (&Aggregati
                 },
                 _ => f64::INFINITY,
             };
-            line_of.half_width_if_cut = half.map(|half| half.min(most));
+            let far = half.map(|half| half.min(most));
+            let corrected = match (own, line_of.half_width) {
+                (Output::Plain { statistic }, Some(near)) if cut.measured == Some(*statistic) => {
+                    let statistic = &aggregation.statistics[*statistic];
+                    let of_a_row = match &statistic.measure {
+                        Measure::Sum { argument, .. } => {
+                            argument.low.unsigned_abs().max(argument.high.unsigned_abs()) as f64
+                                * statistic.steps.size()
+                        }
+                        _ => 1.0,
+                    };
+                    let size = (statistic.low >= 0).then_some(of_a_row * rows);
+                    size.zip(far)
+                        .map(|(size, far)| expected_half_width(near, far, size, CUT_SHOWN))
+                }
+                _ => None,
+            };
+            line_of.half_width_if_cut = corrected.or(far);
         }
     }
 }
 
-/// A limit that stands for none: rows are clamped here only so that their sum cannot run over.
-const UNLIMITED: i64 = 1 << 44;
+/// Explanations show what an interval is like where this part is cut.
+const CUT_SHOWN: f64 = 0.05;
 
 /// What an interval is about where nothing of the cut is noticed: the bounds of the answer say the same.
 fn interval_of(output: &Output, aggregation: &Aggregation) -> IntervalOf {

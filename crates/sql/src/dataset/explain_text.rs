@@ -191,7 +191,7 @@ fn outputs(part: &Part) -> String {
         .collect();
     if !wider.is_empty() {
         text += &format!(
-            "Where the answer notices that the limits cut something, its intervals include what was cut, and are about as wide as this: {}\n",
+            "Where the answer notices that the limits cut something, its intervals include what was cut, and are about as wide as this where a twentieth is cut: {}\n",
             wider.join(", ")
         );
     }

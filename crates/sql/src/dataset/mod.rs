@@ -13,6 +13,9 @@ mod least_epsilon;
 pub(crate) mod planned;
 mod preview;
 mod readable;
+pub(crate) mod regression;
+mod releases;
+pub(crate) mod synthetic;
 mod verification;
 mod wanted_error;
 
@@ -30,9 +33,17 @@ pub use explain_text::bounds_in_words;
 pub use fingerprint::{Fingerprints, State};
 pub use forecast::{AnsweredFor, Forecast, MOST_QUESTIONS, cost_of, largest_fitting};
 pub use least_epsilon::WantedError;
-pub use planned::{ReleaseExplanation, ReleaseRequest, ReleasedTables, TableForecast, WantedTableError};
+pub use planned::{
+    ListedAttribute, ListedRelease, ReleaseExplanation, ReleaseRequest, ReleasedTables, ResidualShare,
+    TableForecast, WantedTableError,
+};
 pub use preview::Preview;
 pub use readable::readable;
+pub use regression::{Finding, Regressed, RegressionRequest, TestOf};
+pub use synthetic::{
+    ColumnCells, LeftOutColumn, MODEL_CELLS, SynthesisExplanation, SynthesisRequest, SyntheticColumn,
+    SyntheticRelease, SyntheticRows,
+};
 pub use verification::{ComputedTwice, Judgement, Movement, Verification, VerifiedPlan};
 
 use crate::price::question::QueryRequest;
@@ -234,6 +245,29 @@ impl Dataset {
     pub async fn saved(&self, ask: &QueryRequest) -> Result<Option<Answered>, Error> {
         let ask = ask.clone();
         self.waiting(move |dataset| dataset.saved(&ask)).await
+    }
+
+    /// Fits a model to a table, or tests: one charge, or none from a planned release or for what was fitted before.
+    ///
+    /// # Errors
+    /// When the formula or its query is refused, its price does not fit, or the noise is too large for the model.
+    pub async fn regress(&self, request: &RegressionRequest) -> Result<Regressed, Error> {
+        let request = request.clone();
+        self.waiting(move |dataset| dataset.regress(&request, &mut |_| ()))
+            .await
+    }
+
+    /// The query that [`Dataset::regress`] measures, and what it would cost. Spends nothing, reads no data.
+    ///
+    /// # Errors
+    /// When the formula or its query is refused.
+    pub async fn explain_regression(
+        &self,
+        request: &RegressionRequest,
+    ) -> Result<(String, Explanation), Error> {
+        let request = request.clone();
+        self.waiting(move |dataset| dataset.explain_regression(&request))
+            .await
     }
 
     /// What everything spent so far comes to, and what is left for an analyst.

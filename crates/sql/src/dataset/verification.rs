@@ -19,6 +19,8 @@ use verify::Node;
 pub struct Verification {
     /// The engine's plans.
     pub plans: Vec<VerifiedPlan>,
+    /// How long it took to verify them, once they were planned.
+    pub milliseconds: f64,
 }
 
 /// What was derived of one plan.
@@ -98,7 +100,7 @@ pub(crate) async fn verification(
     catalog: &Catalog,
 ) -> Result<Verification, Error> {
     let asked = bounded_plans(&question.split.aggregations, &question.cuts, &any_key()?)?;
-    let verified = judged(asked, question, engines, catalog).await?;
+    let (verified, elapsed) = judged(asked, question, engines, catalog).await?;
     let plans = verified.trees().zip(verified.claims());
     let plans = plans.map(|(tree, claims)| VerifiedPlan {
         tree: tree.into(),
@@ -109,6 +111,7 @@ pub(crate) async fn verification(
     });
     Ok(Verification {
         plans: plans.collect(),
+        milliseconds: elapsed.as_secs_f64() * 1e3,
     })
 }
 
@@ -151,6 +154,7 @@ impl Verification {
             );
             text += "\n";
         }
+        text += &format!("verified in {} ms\n", significant(self.milliseconds, 2));
         text
     }
 }

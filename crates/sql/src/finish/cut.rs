@@ -1,8 +1,12 @@
 //! What was cut of the data, and intervals that include it, read from what was released. Post-processing: nothing here sees data.
 
-use crate::finish::estimate::{Estimate, Seen, estimates, half_width, whole_data};
+use crate::finish::estimate::{
+    CONFIDENCE, CutShare, Estimate, Noisy, Seen, estimates, half_width, whole_data,
+};
 use crate::finish::release::Released;
 use crate::price::Price;
+use crate::price::bounds::Included;
+use crate::price::cut::{CUT, Cut, EVERYTHING, OVER, UNITS};
 use crate::price::question::Question;
 use crate::understand::aggregation::{Aggregation, Output, Selection};
 use serde::{Deserialize, Serialize};
@@ -70,21 +74,29 @@ pub(crate) fn read(
         &released[cut.overview],
         confidence,
     );
+    let share = measured(question, cut, &released[cut.overview]);
     let mut included = vec![None; outputs.len()];
+    let mut open = false;
     for (output, wide) in cut.outputs.iter().enumerate() {
         let Some(wide) = wide else { continue };
-        let extended = whole_data(
+        let whole = whole_data(
             (&seen(place), &aggregation.outputs[output]),
             (
                 &seen(cut.wide),
                 &question.split.aggregations[cut.wide].outputs[*wide],
             ),
+            share.as_ref(),
             noticed,
         );
-        if let Some(extended) = extended {
-            outputs[output] = extended;
-            included[output] = Some(cut.factor);
-        }
+        let Some(whole) = whole else { continue };
+        let mut ends = whole.estimates.iter().filter_map(|estimate| estimate.interval);
+        open |= ends.any(|(_, high)| high == f64::INFINITY);
+        outputs[output] = whole.estimates;
+        included[output] = Some(Included {
+            times: cut.factor,
+            alike: whole.alike,
+            values: Cut::values_too(aggregation, output),
+        });
     }
     let all_included = included.iter().all(Option::is_some);
     let read = Read {
@@ -97,23 +109,48 @@ pub(crate) fn read(
             words: String::new(),
         },
         included,
+        open,
     };
     (outputs, Some(read))
+}
+
+/// What the overview tells of the part that is cut of a statistic, in that statistic's own unit.
+fn measured(question: &Question, cut: &Cut, released: &Released) -> Option<CutShare> {
+    let (overview, price) = (
+        &question.split.aggregations[cut.overview],
+        &question.prices[cut.overview],
+    );
+    let number = |place: usize| {
+        let size = overview.statistics[place].steps.size();
+        let steps = *released.numbers[place].first()?;
+        Some(Noisy {
+            value: steps as f64 * size,
+            half: half_width(&price.noise[place], CONFIDENCE) * size,
+        })
+    };
+    Some(CutShare {
+        statistic: cut.measured?,
+        over: number(OVER)?,
+        everything: number(EVERYTHING)?,
+        cut: number(CUT)?,
+    })
 }
 
 /// What was read of an estimate.
 pub(crate) struct Read {
     pub(crate) estimate: CutEstimate,
-    /// For each output whose intervals include what was cut: of units with at most this many times what counts.
-    pub(crate) included: Vec<Option<u64>>,
+    /// What the intervals of each output include of what was cut.
+    pub(crate) included: Vec<Option<Included>>,
+    /// Whether an interval has no upper end that says anything.
+    open: bool,
 }
 
 impl Read {
     /// In words.
     pub(crate) fn reported(mut self, whose: &str) -> CutEstimate {
         let estimate = &self.estimate;
-        let times = self.included.iter().copied().flatten().min();
-        let intervals = match times {
+        let included = || self.included.iter().copied().flatten();
+        let intervals = match included().map(|included| included.times).min() {
             None => "the intervals do not include what is cut".to_owned(),
             Some(times) => {
                 let which = if estimate.included {
@@ -121,8 +158,18 @@ impl Read {
                 } else {
                     "some columns' intervals include what is cut"
                 };
-                format!("{which}, as long as no {whose} has more than {times} times what counts")
+                let alike = if included().any(|included| included.alike) {
+                    ", and groups lose about the same part"
+                } else {
+                    ""
+                };
+                format!("{which}, as long as no {whose} has more than {times} times what counts{alike}")
             }
+        };
+        let open = if self.open {
+            "; of values with ≥, how much more they may be cannot be told at this ε: limits that cut less (`deniable limits`) or a larger ε tell it".to_owned()
+        } else {
+            String::new()
         };
         let of = format!("the {}", estimate.of);
         let is = if estimate.of == "rows" { "are" } else { "is" };
@@ -134,7 +181,7 @@ impl Read {
             Some(part) => format!("{part} of {of} {is} cut"),
             None => format!("how much of {of} {is} cut cannot be told at this ε"),
         };
-        self.estimate.words = format!("{units}; {cut}; {intervals}");
+        self.estimate.words = format!("{units}; {cut}; {intervals}{open}");
         self.estimate
     }
 }
@@ -184,8 +231,8 @@ fn shares(price: &Price, released: &Released, confidence: f64) -> (Share, Share,
         }
     };
     // Steps of `everything` and `cut` are the same, so their ratio needs none.
-    let noticed = ends(1).0 > 0.0 || ends(3).0 > 0.0;
-    (share(1, 0), share(3, 2), noticed)
+    let noticed = ends(OVER).0 > 0.0 || ends(CUT).0 > 0.0;
+    (share(OVER, UNITS), share(CUT, EVERYTHING), noticed)
 }
 
 #[cfg(test)]
@@ -196,31 +243,50 @@ mod tests {
     #[test]
     fn estimates_are_reported_in_words() {
         let share = |low: f64, estimate: f64, high: f64| Share { estimate, low, high };
-        let reported = |units_over: Share, cut: Share, of: &str, included: &[Option<u64>]| {
-            let read = Read {
-                estimate: CutEstimate {
-                    about: String::new(),
-                    units_over,
-                    of: of.to_owned(),
-                    cut,
-                    included: included.iter().all(Option::is_some),
-                    words: String::new(),
-                },
-                included: included.to_vec(),
+        let reported =
+            |units_over: Share, cut: Share, of: &str, included: &[Option<Included>], open: bool| {
+                let read = Read {
+                    estimate: CutEstimate {
+                        about: String::new(),
+                        units_over,
+                        of: of.to_owned(),
+                        cut,
+                        included: included.iter().all(Option::is_some),
+                        words: String::new(),
+                    },
+                    included: included.to_vec(),
+                    open,
+                };
+                read.reported("person").words
             };
-            read.reported("person").words
+        let times = |times: u64| {
+            Some(Included {
+                times,
+                alike: times == 4,
+                values: false,
+            })
         };
         let (half, nothing) = (share(0.4, 0.5, 0.625), share(0.0, 0.013, 1.0));
         assert_eq!(
-            reported(half, share(0.0, 0.031, 0.07), "rows", &[Some(16), Some(4)]),
-            "about 50 % (40 to 62 %) of the persons are over a limit; about 3.1 % (0.0 to 7.0 %) of the rows are cut; the intervals include what is cut, as long as no person has more than 4 times what counts"
+            reported(
+                half,
+                share(0.0, 0.031, 0.07),
+                "rows",
+                &[times(16), times(4)],
+                false
+            ),
+            "about 50 % (40 to 62 %) of the persons are over a limit; about 3.1 % (0.0 to 7.0 %) of the rows are cut; the intervals include what is cut, as long as no person has more than 4 times what counts, and groups lose about the same part"
         );
         assert_eq!(
-            reported(nothing, nothing, "sum of x", &[None]),
+            reported(nothing, nothing, "sum of x", &[None], false),
             "how many persons are over a limit cannot be told at this ε; how much of the sum of x is cut cannot be told at this ε; the intervals do not include what is cut"
         );
         assert!(
-            reported(half, half, "rows", &[Some(16), None]).contains("; some columns' intervals include")
+            reported(half, half, "rows", &[times(16), None], false)
+                .contains("; some columns' intervals include")
+        );
+        assert!(
+            reported(half, half, "rows", &[times(16)], true).contains("; of values with ≥, how much more")
         );
     }
 }

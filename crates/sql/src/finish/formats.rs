@@ -74,6 +74,14 @@ impl Answer {
         }
     }
 
+    /// Its columns and rows, and nothing else.
+    pub(crate) fn table_as_json(&self) -> TableAsJson<'_> {
+        TableAsJson {
+            columns: &self.columns,
+            rows: self.rows_as_json(),
+        }
+    }
+
     fn rows_as_json(&self) -> RowsAsJson<'_> {
         RowsAsJson {
             names: distinct_names(self),
@@ -91,6 +99,13 @@ pub(crate) struct AsJson<'a> {
     bounds: &'a [ColumnBounds],
     cut: &'a [CutEstimate],
     cost: Option<Value>,
+}
+
+/// Columns and rows.
+#[derive(Serialize)]
+pub(crate) struct TableAsJson<'a> {
+    columns: &'a [AnswerColumn],
+    rows: RowsAsJson<'a>,
 }
 
 /// The rows of an answer, an object each.

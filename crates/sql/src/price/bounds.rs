@@ -1,7 +1,7 @@
 //! What bounds one unit's part in each column of an answer, in words and as data. It follows from the query and the catalog alone.
 
 use crate::price::question::Question;
-use crate::understand::aggregation::{Aggregation, Measure, Output, Statistic, in_all};
+use crate::understand::aggregation::{Aggregation, Measure, Output, Statistic, UNLIMITED, in_all};
 use crate::understand::frontier::{RELEASED, column_name};
 use crate::values::facts::Kind;
 use crate::values::scalar::calendar::{day_as_text, moment_as_text};
@@ -10,8 +10,16 @@ use datafusion::logical_expr::{Expr, LogicalPlan};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// A limit that stands for none: rows are clamped here only so that their sum cannot run over.
-const UNLIMITED: i64 = 1 << 44;
+/// What the intervals of an output include of what its limits cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Included {
+    /// Of units with at most this many times what counts.
+    pub(crate) times: u64,
+    /// Whether that rests on groups losing about the same part.
+    pub(crate) alike: bool,
+    /// Whether what clamps of single values cut is included too.
+    pub(crate) values: bool,
+}
 
 /// All that bounds one unit's part in a column of an answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -49,8 +57,15 @@ pub struct ColumnBounds {
     /// The intervals rely on this: no unit has more than this many times what the limits let count. Absent where they rely on nothing of the kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval_within_times: Option<u64>,
+    /// The intervals rely on groups losing about the same part to the limits.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub interval_if_alike: bool,
     /// All of this in words.
     pub words: String,
+}
+
+fn is_false(truth: &bool) -> bool {
+    !truth
 }
 
 /// A range to which numbers are clamped.
@@ -78,8 +93,12 @@ pub enum IntervalOf {
 
 /// The bounds of each column that a query shows and that comes from private statistics.
 ///
-/// `included` says, for each aggregation and output, whether its intervals include what was cut of rows, groups and sums: of units with this many times what counts.
-pub(crate) fn bounds(question: &Question, whose: &str, included: &[Vec<Option<u64>>]) -> Vec<ColumnBounds> {
+/// `included` says, for each aggregation and output, what its intervals include of what was cut.
+pub(crate) fn bounds(
+    question: &Question,
+    whose: &str,
+    included: &[Vec<Option<Included>>],
+) -> Vec<ColumnBounds> {
     let post = &question.split.post;
     let names = post.schema().fields().iter().map(|field| field.name().clone());
     let shown = crate::understand::dialect::as_written(names.collect())
@@ -101,10 +120,13 @@ pub(crate) fn bounds(question: &Question, whose: &str, included: &[Vec<Option<u6
                 left_out: Vec::new(),
                 interval_of: IntervalOf::BoundedData,
                 interval_within_times: None,
+                interval_if_alike: false,
                 words: String::new(),
             };
             let mut private = false;
             let mut all_rows = true;
+            let mut all_values = true;
+            let mut alike = false;
             let mut times: Option<u64> = None;
             for (part, column) in sources {
                 let Some(aggregation) = question.split.aggregations.get(part) else {
@@ -117,7 +139,9 @@ pub(crate) fn bounds(question: &Question, whose: &str, included: &[Vec<Option<u6
                 let within = included.get(part).and_then(|outputs| outputs.get(output));
                 let within = within.copied().flatten();
                 all_rows &= within.is_some();
-                times = times.into_iter().chain(within).min();
+                all_values &= within.is_some_and(|within| within.values);
+                alike |= within.is_some_and(|within| within.alike);
+                times = times.into_iter().chain(within.map(|within| within.times)).min();
                 add(aggregation, output, &mut reported);
             }
             let no_limits = reported.rows_per_unit.is_none()
@@ -129,11 +153,13 @@ pub(crate) fn bounds(question: &Question, whose: &str, included: &[Vec<Option<u6
             reported.interval_of = match reported.clamps.is_empty() {
                 _ if !reported.left_out.is_empty() => IntervalOf::BoundedData,
                 true if no_limits || all_rows => IntervalOf::WholeData,
+                false if all_values => IntervalOf::WholeData,
                 false if no_limits || all_rows => IntervalOf::AllRows,
                 _ => IntervalOf::BoundedData,
             };
             if !no_limits && reported.interval_of != IntervalOf::BoundedData {
                 reported.interval_within_times = times;
+                reported.interval_if_alike = alike;
             }
             reported.words = words(&reported);
             private.then_some(reported)

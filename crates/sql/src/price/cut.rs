@@ -55,6 +55,8 @@ pub(crate) struct Cut {
     pub(crate) share: Rational,
     /// Of what a part is cut.
     pub(crate) of: String,
+    /// Of which statistic of the question a part is cut.
+    pub(crate) measured: Option<usize>,
     /// How many times as wide the wide limits are.
     pub(crate) factor: u64,
     /// Of which statistic of the question each of the wide ones is the same under wider limits.
@@ -88,6 +90,7 @@ pub(crate) fn plan(aggregations: &mut Vec<Aggregation>, wanted: bool) -> Result<
             outputs,
             share,
             of: limited.amount.name(),
+            measured: limited.measured(&aggregations[place]),
             factor,
             from,
             limited,
@@ -208,10 +211,41 @@ impl Limited {
     }
 }
 
+impl Limited {
+    /// The statistic whose part is told by what is cut of the amount.
+    fn measured(&self, aggregation: &Aggregation) -> Option<usize> {
+        match &self.amount {
+            Amount::Sum { place, .. } => Some(*place),
+            Amount::Rows => {
+                let mut statistics = aggregation.statistics.iter();
+                statistics.position(|statistic| match &statistic.measure {
+                    Measure::Rows { most } => self.rows.is_none_or(|least| *most == least),
+                    _ => false,
+                })
+            }
+        }
+    }
+}
+
 /// Under no limit, a unit's rows in a group are told apart up to so many.
 const ROWS_TOLD_APART: u64 = WIDE;
 
 impl Cut {
+    /// Whether the intervals of an output include what clamps of single values cut: sums alone are read once more with later clamps.
+    pub(crate) fn values_too(aggregation: &Aggregation, output: usize) -> bool {
+        let mut output = aggregation.outputs[output].clone();
+        let statistics = output.uses();
+        let mut measures = statistics
+            .iter()
+            .map(|place| &aggregation.statistics[**place].measure);
+        measures.all(|measure| {
+            matches!(
+                measure,
+                Measure::Sum { .. } | Measure::Units | Measure::Rows { .. }
+            )
+        })
+    }
+
     /// What the bounding step reads beside the question. `own`: how it bounds what counts in all groups together; `numbers`: where the number of each statistic is; `place`: which of its arguments is this one.
     ///
     /// # Errors
@@ -227,7 +261,10 @@ impl Cut {
         let mut partials = Vec::new();
         for (wide, from) in wide.statistics.iter().zip(&self.from) {
             let fine = &question.statistics[*from];
-            let at = fine.argument().map_or(Ok(0), &mut *place)?;
+            let at = match &fine.measure {
+                Measure::Sum { argument, .. } => place(&argument.wider(self.factor))?,
+                _ => fine.argument().map_or(Ok(0), &mut *place)?,
+            };
             partials.push(coarse(fine, wide, self.factor, at)?);
         }
         let mut limits = Vec::new();
@@ -237,31 +274,25 @@ impl Cut {
         }
         for sum in &self.limited.sums {
             let statistic = &question.statistics[*sum];
-            let at = statistic.argument().map_or(Ok(0), &mut *place)?;
+            let argument = statistic.argument().ok_or_else(unpriced)?;
+            let (at, wide) = (place(argument)?, place(&argument.wider(self.factor))?);
             let (low, high) = statistic.ends_of_sum().ok_or_else(unpriced)?;
-            let clamped = |low: i64, high: i64| Partial::Sum {
-                argument: at,
-                low,
-                high,
-            };
-            // A sum is over its limit where clamping a little later gives another number.
-            let later = clamped(low.saturating_sub(1), high.saturating_add(1));
-            limits.push((clamped(low, high), later));
+            let clamped = |argument: usize, low: i64, high: i64| Partial::Sum { argument, low, high };
+            // A sum is over its limit where clamping values and sum later gives another number.
+            let later = clamped(wide, low.saturating_sub(1), high.saturating_add(1));
+            limits.push((clamped(at, low, high), later));
         }
         let (narrow, widest, bits) = self.amount(question, wide);
-        let at = match &self.limited.amount {
+        let (at, at_wide) = match &self.limited.amount {
             Amount::Sum { place: sum, .. } => {
-                question.statistics[*sum].argument().map_or(Ok(0), &mut *place)?
+                let argument = question.statistics[*sum].argument().ok_or_else(unpriced)?;
+                (place(argument)?, place(&argument.wider(self.factor))?)
             }
-            Amount::Rows => 0,
+            Amount::Rows => (0, 0),
         };
-        let partial = |(low, high): (i64, i64)| match &self.limited.amount {
+        let partial = |argument: usize, (low, high): (i64, i64)| match &self.limited.amount {
             Amount::Rows => Partial::Rows { most: high },
-            Amount::Sum { .. } => Partial::Sum {
-                argument: at,
-                low,
-                high,
-            },
+            Amount::Sum { .. } => Partial::Sum { argument, low, high },
         };
         let lengths = wide_lengths(wide, &mut partials)?;
         let of = match &self.limited.amount {
@@ -278,7 +309,7 @@ impl Cut {
             partials,
             lengths,
             limits,
-            amount: (partial(narrow), partial(widest)),
+            amount: (partial(at, narrow), partial(at_wide, widest)),
             vector,
             bits,
         };
@@ -296,7 +327,7 @@ impl Cut {
         #[cfg(test)]
         if crate::mutants::planted(crate::mutants::Mutant::UnclampedCut) {
             let mut beside = beside;
-            beside.amount.1 = partial((-FAR, FAR));
+            beside.amount.1 = partial(at_wide, (-FAR, FAR));
             return Ok(beside);
         }
         Ok(beside)
@@ -416,8 +447,11 @@ impl Cut {
     }
 }
 
-/// The first of the overview's statistics that is an amount.
-const EVERYTHING: usize = 2;
+/// The overview's statistics, in their order.
+pub(crate) const UNITS: usize = 0;
+pub(crate) const OVER: usize = 1;
+pub(crate) const EVERYTHING: usize = 2;
+pub(crate) const CUT: usize = 3;
 
 /// As wide as a planted defect makes it.
 #[cfg(test)]

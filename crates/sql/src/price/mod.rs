@@ -4,6 +4,7 @@ pub(crate) mod bounds;
 pub(crate) mod cut;
 pub(crate) mod planned;
 pub(crate) mod question;
+pub(crate) mod synthetic;
 
 use crate::Error;
 use crate::understand::aggregation::{Aggregation, Measure, Selection, Statistic};

@@ -57,6 +57,13 @@ impl DeclaredRelease {
         })
     }
 
+    /// How many tables it has, and how many cells they have together.
+    pub(crate) fn size(&self) -> (u64, u64) {
+        let tables = self.workload.wanted();
+        let cells = tables.iter().map(|table| table.shape.cells(&self.domain));
+        (tables.len() as u64, cells.fold(0, u64::saturating_add))
+    }
+
     /// What makes two releases the same: what is measured of which version of the data, and for how much. Not what the release is called.
     pub(crate) fn digest(&self, catalog: &Catalog) -> String {
         let release = &self.release;

@@ -30,6 +30,7 @@ use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::ExecutionPlan;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 use verify::{Number, Release, Verified, verify};
 
 /// An engine with its work for one aggregation: the plan of the totals, and those of statistics that look at single rows, in this order.
@@ -215,7 +216,7 @@ pub(crate) async fn prepare(
     })
 }
 
-/// What is verified of a question, for people: of its plans over empty tables of the declared columns. Reads nothing.
+/// What is verified of a question, for people, and how long that took: of its plans over empty tables of the declared columns. Reads nothing.
 ///
 /// # Errors
 /// As [`prepare`].
@@ -224,7 +225,7 @@ pub(crate) async fn judged(
     priced: &Question,
     engines: &Engines,
     catalog: &Catalog,
-) -> Result<Verified, Error> {
+) -> Result<(Verified, Duration), Error> {
     let publics = Publics::shapes(&priced.split)?;
     let mut parts = Vec::new();
     for plans in question {
@@ -235,11 +236,13 @@ pub(crate) async fn judged(
             keys: plans.keys,
         });
     }
-    verified(
+    let begun = Instant::now();
+    let verified = verified(
         &parts,
         &priced.claims(catalog)?,
         &Facts::new(catalog, publics.names()),
-    )
+    )?;
+    Ok((verified, begun.elapsed()))
 }
 
 /// Holds the plans of a question against what is charged for it and what is drawn.

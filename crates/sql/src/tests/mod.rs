@@ -10,5 +10,6 @@ mod planted;
 mod regressions;
 mod relations;
 mod same;
+mod synthetic;
 mod tabulated;
 mod within;

@@ -214,8 +214,14 @@ fn what_was_cut_is_estimated_and_in_the_interval() {
         .map(|row| row[1].value.as_f64().unwrap())
         .sum();
     assert!((total - VISITS).abs() < 5.0, "{total}");
-    assert_eq!(grouped.bounds[1].interval_of, IntervalOf::AllRows);
+    assert_eq!(grouped.bounds[0].interval_of, IntervalOf::WholeData);
+    assert!(
+        grouped.bounds[0].interval_if_alike && grouped.cut[0].words.ends_with("lose about the same part")
+    );
+    // Sums are read once more with values clamped later.
+    assert_eq!(grouped.bounds[1].interval_of, IntervalOf::WholeData);
     assert_eq!(grouped.bounds[1].interval_within_times, Some(4));
+    assert!(!grouped.bounds[1].interval_if_alike);
     // Without the estimate the answer is what the limits leave, and says so.
     let bounded = bench.ask("SELECT COUNT(*) AS n FROM visits").unwrap();
     assert!((bounded.rows[0][0].value.as_f64().unwrap() - 320.0).abs() < 2.0);
@@ -224,6 +230,42 @@ fn what_was_cut_is_estimated_and_in_the_interval() {
     assert!(bounded.cut.is_empty());
     let share = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (cut_share = 0) COUNT(*) AS n FROM visits";
     assert!(ask(&bench, share).cut.is_empty());
+}
+
+/// Minutes are 10 to 25 in the data, and declared as at most 10: what that cuts is noticed, estimated and in the interval.
+#[test]
+fn what_clamps_of_values_cut_is_estimated_and_in_the_interval() {
+    let sql = "SELECT SUM(minutes) AS m FROM visits";
+    let limits = "groups = 5\nrows_per_group = 5\n";
+    let wide = limited(NEARLY_EXACT, limits);
+    let truth = ask(&wide, sql).rows[0][0].value.as_f64().unwrap();
+    let catalog = CATALOG
+        .replace("EPSILON", NEARLY_EXACT)
+        .replace("NEIGHBORS", "add_remove")
+        .replace("bounds = [0, 60]", "bounds = [0, 10]");
+    let bench = Bench::with(&catalog);
+    let bounded = bench.ask(sql).unwrap();
+    assert_eq!(bounded.bounds[0].interval_of, IntervalOf::BoundedData);
+    let short = bounded.rows[0][0].value.as_f64().unwrap();
+    assert!(short < 0.9 * truth, "{short} of {truth}");
+    let answer = ask(&bench, sql);
+    assert_eq!(answer.cut[0].of, "sum of minutes");
+    let part = 1.0 - short / truth;
+    assert!(
+        (answer.cut[0].cut.estimate - part).abs() < 0.01,
+        "{:?}",
+        answer.cut[0]
+    );
+    assert_eq!(answer.bounds[0].interval_of, IntervalOf::WholeData);
+    let cell = &answer.rows[0][0];
+    assert!(
+        (cell.value.as_f64().unwrap() - truth).abs() < 0.01 * truth,
+        "{cell:?}"
+    );
+    assert!(
+        cell.low.unwrap() <= truth && truth <= cell.high.unwrap(),
+        "{cell:?}"
+    );
 }
 
 #[test]

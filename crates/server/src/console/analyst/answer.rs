@@ -125,7 +125,7 @@ pub(super) fn attached(name: &str, kind: &'static str, bytes: Vec<u8>) -> Respon
 
 /// For a file that people open in a spreadsheet: a text that would become a formula there begins with an
 /// apostrophe.
-fn guarded(answer: &Answer) -> Answer {
+pub(super) fn guarded(answer: &Answer) -> Answer {
     let guard = |text: &str| {
         let seen = text.trim_start_matches(|character: char| {
             character.is_whitespace()

@@ -1,13 +1,14 @@
 //! What an analyst asked before, and what is left.
 
 use super::super::layout::{self, moment};
+use super::super::releases;
 use super::super::session::Signed;
 use super::super::{LEFT_FALLS_BY_LESS, Page};
 use super::ask::Usual;
 use super::requests::{self, Wanted};
 use super::{answer, ask, may_ask, view};
 use crate::failure::Failure;
-use crate::service::Service;
+use crate::service::{Asked, Service};
 use axum::extract::State;
 use maud::{Markup, html};
 use std::sync::Arc;
@@ -35,12 +36,19 @@ pub(super) async fn whole(
     let rows = html! {
         @for asked in asked.iter().take(MOST) {
             tr {
-                td { @if asked.answered { a href={ "/answers/" (asked.charge) } { (asked.charge) } } @else { (asked.charge) } }
+                td {
+                    @match (asked.answered, released(service, asked)) {
+                        (true, Some(release)) => a href=(releases::address(release)) { (asked.charge) },
+                        (true, None) => a href={ "/answers/" (asked.charge) } { (asked.charge) },
+                        (false, _) => (asked.charge),
+                    }
+                }
                 td { (moment(asked.time)) }
                 td class="question" { code { (report::legal(&asked.sql)) } }
                 td class="nowrap" {
                     @match (&asked.cost, asked.answered) {
                         (Some(cost), true) => (cost),
+                        (Some(cost), false) if released(service, asked).is_some() => { (cost) ", interrupted: making it again finishes it, free" },
                         (Some(cost), false) => {
                             (cost) ", no answer: "
                             a href=(answer::again(&asked.sql, asked.epsilon.as_deref())) aria-label={ "Finish charge " (asked.charge) } { "finish it, free" }
@@ -65,4 +73,11 @@ pub(super) async fn whole(
         }
     };
     Ok(view(service, signed, "/history").page("History", body))
+}
+
+/// The release that a charge was for, by what the ledger says it was for. No question reads so.
+fn released<'a>(service: &Service, asked: &'a Asked) -> Option<&'a str> {
+    let (release, _) = asked.sql.strip_prefix("release ")?.split_once(' ')?;
+    let planned = &service.dataset().catalog().releases;
+    planned.contains_key(release).then_some(release)
 }

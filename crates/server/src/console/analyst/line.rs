@@ -372,6 +372,7 @@ mod tests {
             left_out: Vec::new(),
             interval_of: sql::IntervalOf::WholeData,
             interval_within_times: Some(4),
+            interval_if_alike: false,
             words: String::new(),
         });
         assert_eq!(svg(&answer).matches("whisker beyond").count(), 1);

@@ -8,6 +8,7 @@ mod history;
 mod line;
 mod price;
 mod receipt;
+mod releases;
 mod requests;
 mod result;
 mod tables;
@@ -31,6 +32,9 @@ pub(super) fn routes() -> Router<Arc<Service>> {
         .route("/answers/{charge}", get(answer::page))
         .route("/answers/{charge}/{format}", get(answer::download))
         .route("/tables", get(tables::page))
+        .route("/releases", get(releases::list))
+        .route("/releases/{name}", get(releases::page))
+        .route("/releases/{name}/file/{format}", get(releases::download))
         .route("/history", get(history::page))
         .route("/budget/requests", post(requests::file))
         .route("/budget/requests/withdraw", post(requests::withdraw))

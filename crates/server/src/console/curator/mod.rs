@@ -7,6 +7,7 @@ mod catalog;
 mod difference;
 mod log;
 mod meaning;
+mod releases;
 mod requests;
 
 use super::Page;
@@ -28,6 +29,8 @@ pub(super) fn routes() -> Router<Arc<Service>> {
         .route("/accounts/revoke", post(accounts::revoke))
         .route("/requests", get(requests::page))
         .route("/requests/decide", post(requests::decide))
+        .route("/releases", get(releases::list).post(releases::make))
+        .route("/releases/{name}", get(releases::page))
         .route("/log", get(log::page))
         .route("/catalog", get(catalog::page))
         .route("/catalog/check", post(catalog::check))

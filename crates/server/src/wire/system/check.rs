@@ -254,7 +254,7 @@ impl Visitor for Walk<'_> {
             return ControlFlow::Continue(());
         }
         match self.names.relation(&parts) {
-            Found::System(_) | Found::Missing => ControlFlow::Continue(()),
+            Found::System(_) | Found::Released(_) | Found::Missing => ControlFlow::Continue(()),
             Found::Other => ControlFlow::Break(()),
         }
     }

@@ -3,7 +3,8 @@
 //! Clients of the PostgreSQL wire protocol ask `pg_catalog` and `information_schema` which tables, columns
 //! and types there are, often before anything else. This module answers such statements from an in-memory
 //! SQLite database which holds the names and types of the tables and nothing about their rows: sizes are zero
-//! and estimates of rows are -1 for every table.
+//! and estimates of rows are -1 for every table. Beside them it holds tables that were released, with their
+//! rows: they are public, and reading them is free.
 //!
 //! A statement is parsed, checked and then written anew in SQLite's dialect, construct by construct
 //! ([`translate`]). A construct that the translation does not know is refused, so no text of a client reaches
@@ -29,12 +30,26 @@ use store::Store;
 use translate::{Output, Ty};
 
 /// A table as clients of the PostgreSQL wire see it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Table {
-    /// Its name in the schema `public`.
+    /// Its name in its schema.
     pub(crate) name: String,
     /// Its columns, in their order.
     pub(crate) columns: Vec<Column>,
+    /// The rows of a table that was released, which is in the schema `releases` and is answered here. One of
+    /// the dataset is in the schema `public` and has none.
+    pub(crate) released: Option<Arc<Vec<Vec<Cell>>>>,
+}
+
+/// A value of a table that was released.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Cell {
+    /// What a cell is about.
+    Text(String),
+    /// A noisy number.
+    Float(f64),
+    /// A missing value.
+    Null,
 }
 
 /// A column of a [`Table`].
@@ -173,7 +188,7 @@ impl fmt::Debug for System {
 }
 
 impl System {
-    /// Builds the catalogs of a database with these tables in its schema `public`.
+    /// Builds the catalogs of a database with these tables.
     pub(crate) fn new(database: &str, tables: &[Table]) -> Result<Self, Error> {
         let names = Arc::new(Names::new(database, tables)?);
         let store = Store::new(Arc::clone(&names), tables)?;
@@ -195,8 +210,15 @@ impl System {
 
     /// Answers it for this login name, unless it is stopped.
     pub(crate) fn query(&self, sql: &str, user: &str, stop: &Stop) -> Result<Answer, Error> {
-        let output = self.translate(sql, user, false)?;
-        let rows = self.on_store(|store| store.rows(&output, user, stop))?;
+        let (output, reads_released) = self.translate(sql, user, false)?;
+        let (rows, all) = self.on_store(|store| store.rows(&output, user, stop))?;
+        // Whoever adds up what they got must have got all of it.
+        if reads_released && !all {
+            return Err(Error::limit(
+                "the answer is too large",
+                "ask for fewer rows, or take the table over HTTP: GET /v1/releases/{name}/table",
+            ));
+        }
         Ok(Answer {
             columns: columns(&output),
             rows,
@@ -206,7 +228,7 @@ impl System {
     /// The columns alone, without running it over rows. Parameters such as `$1` may stand in the statement:
     /// they count as nulls.
     pub(crate) fn columns(&self, sql: &str, user: &str, stop: &Stop) -> Result<Vec<AnswerColumn>, Error> {
-        let output = self.translate(sql, user, true)?;
+        let (output, _) = self.translate(sql, user, true)?;
         self.on_store(|store| store.prepare(&output, stop))?;
         Ok(columns(&output))
     }
@@ -231,7 +253,7 @@ impl System {
         idle.last().map_or(0, |store| store.work.done())
     }
 
-    fn translate(&self, sql: &str, user: &str, parameters: bool) -> Result<Output, Error> {
+    fn translate(&self, sql: &str, user: &str, parameters: bool) -> Result<(Output, bool), Error> {
         let query = check::parse(sql)?;
         if !check::is_system(&query, &self.names) {
             return Err(Error::new(

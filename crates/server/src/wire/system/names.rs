@@ -35,12 +35,17 @@ pub(super) const PG_CATALOG: i64 = 11;
 pub(super) const PUBLIC: i64 = 2_200;
 /// The number of the schema `information_schema`.
 pub(super) const INFORMATION_SCHEMA: i64 = 13_207;
+/// The number of the schema `releases`.
+pub(super) const RELEASES: i64 = 16_382;
+/// Its name.
+pub(super) const RELEASES_NAME: &str = "releases";
 /// The schemas with their numbers.
-pub(super) const SCHEMAS: [(&str, i64); 4] = [
+pub(super) const SCHEMAS: [(&str, i64); 5] = [
     ("pg_toast", 99),
     ("pg_catalog", PG_CATALOG),
     ("public", PUBLIC),
     ("information_schema", INFORMATION_SCHEMA),
+    (RELEASES_NAME, RELEASES),
 ];
 
 /// A relation of a system schema.
@@ -97,10 +102,28 @@ pub(super) struct Type {
 pub(super) enum Found<'a> {
     /// A relation of a system schema.
     System(&'a Relation),
+    /// A table that was released.
+    Released(&'a Released),
     /// A name in a system schema which is not emulated.
     Missing,
     /// Anything else: a table of the dataset, or nothing.
     Other,
+}
+
+/// A table of the dataset, or one that was released.
+pub(super) struct Named {
+    pub(super) schema: &'static str,
+    pub(super) name: String,
+}
+
+/// A table that was released, as SQLite has it: its own name never gets there.
+pub(super) struct Released {
+    pub(super) oid: i64,
+    pub(super) name: String,
+    /// Its name in SQLite.
+    pub(super) sql_name: String,
+    /// Its columns; in SQLite they are called `c1`, `c2` and so on.
+    pub(super) columns: Vec<(String, Ty)>,
 }
 
 /// Everything that has a name.
@@ -110,14 +133,16 @@ pub(super) struct Names {
     pub(super) types: Vec<Type>,
     /// The functions, with their fields of `functions.txt`.
     pub(super) functions: Vec<(i64, Vec<&'static str>)>,
-    /// The dataset's tables, in the order of their numbers.
-    pub(super) tables: Vec<String>,
+    /// The dataset's tables, and those that were released, in the order of their numbers.
+    pub(super) tables: Vec<Named>,
+    pub(super) released: Vec<Released>,
 }
 
 impl Names {
     pub(super) fn new(database: &str, tables: &[Table]) -> Result<Self, Error> {
         let mut seen = BTreeSet::new();
-        if let Some(table) = tables.iter().find(|table| !seen.insert(&table.name)) {
+        let mut is_new = |table: &&Table| seen.insert((table.released.is_some(), table.name.clone()));
+        if let Some(table) = tables.iter().find(|table| !is_new(table)) {
             return Err(Error::new(
                 format!("there are two tables with the name {:?}", table.name),
                 "give every table a name of its own",
@@ -128,8 +153,19 @@ impl Names {
             relations: RELATIONS.lines().filter_map(relation).collect(),
             types: TYPES.lines().filter_map(built_in_type).collect(),
             functions: FUNCTIONS.lines().filter_map(function).collect(),
-            tables: tables.iter().map(|table| table.name.clone()).collect(),
+            tables: tables.iter().map(named).collect(),
+            released: tables.iter().enumerate().filter_map(released).collect(),
         })
+    }
+
+    /// Whether the schema `releases` has tables.
+    pub(super) fn has_releases(&self) -> bool {
+        !self.released.is_empty()
+    }
+
+    /// The table of the schema `releases` with this name.
+    fn released(&self, name: &str) -> Option<&Released> {
+        self.released.iter().find(|table| table.name == name)
     }
 
     /// Finds a relation by the parts of its name.
@@ -142,12 +178,18 @@ impl Names {
         };
         match schema {
             None => {
-                if self.tables.iter().any(|table| table.eq_ignore_ascii_case(name)) {
+                let is_meant =
+                    |table: &Named| table.schema == "public" && table.name.eq_ignore_ascii_case(name);
+                if self.tables.iter().any(is_meant) {
                     return Found::Other;
                 }
-                self.system("pg_catalog", name)
-                    .map_or(Found::Other, Found::System)
+                match (self.system("pg_catalog", name), self.released(name)) {
+                    (Some(relation), _) => Found::System(relation),
+                    (None, Some(released)) => Found::Released(released),
+                    (None, None) => Found::Other,
+                }
             }
+            Some(RELEASES_NAME) => self.released(name).map_or(Found::Missing, Found::Released),
             Some(schema @ ("pg_catalog" | "information_schema")) => {
                 self.system(schema, name).map_or(Found::Missing, Found::System)
             }
@@ -204,7 +246,7 @@ impl Names {
                 .tables
                 .get(place)
                 .filter(|_| exact)
-                .map(|name| ("public", name.as_str()));
+                .map(|table| (table.schema, table.name.as_str()));
         }
         self.relations
             .iter()
@@ -234,15 +276,15 @@ impl Names {
             _ => return None,
         };
         let system = |schema: &str| self.system(schema, name).map(|relation| relation.oid);
-        let public = || {
-            self.tables
-                .iter()
-                .position(|table| table == name)
-                .map(Self::table_oid)
+        let ours = |schema: &str| {
+            let is_meant = |table: &Named| table.schema == schema && table.name == *name;
+            self.tables.iter().position(is_meant).map(Self::table_oid)
         };
         match schema {
-            None => system("pg_catalog").or_else(public),
-            Some("public") => public(),
+            None => system("pg_catalog")
+                .or_else(|| ours("public"))
+                .or_else(|| ours(RELEASES_NAME)),
+            Some(schema @ ("public" | RELEASES_NAME)) => ours(schema),
             Some(schema) => system(schema),
         }
     }
@@ -276,7 +318,7 @@ impl Names {
             let name = parts.last()?;
             self.tables
                 .iter()
-                .position(|table| table == name)
+                .position(|table| table.name == *name)
                 .map(|place| Self::table_oid(place) + 2)
         })
     }
@@ -344,6 +386,35 @@ pub(super) fn type_name(kind: ColumnType) -> &'static str {
         ColumnType::Date => "date",
         ColumnType::Timestamp => "timestamp",
     }
+}
+
+fn named(table: &Table) -> Named {
+    Named {
+        schema: match table.released {
+            None => "public",
+            Some(_) => RELEASES_NAME,
+        },
+        name: table.name.clone(),
+    }
+}
+
+fn released((place, table): (usize, &Table)) -> Option<Released> {
+    table.released.as_ref()?;
+    let columns = table.columns.iter().map(|column| {
+        let ty = match column.kind {
+            ColumnType::Bool => Ty::Bool,
+            ColumnType::Int8 => Ty::Int8,
+            ColumnType::Float8 => Ty::Float8,
+            ColumnType::Text | ColumnType::Date | ColumnType::Timestamp => Ty::Text,
+        };
+        (column.name.clone(), ty)
+    });
+    Some(Released {
+        oid: Names::table_oid(place),
+        name: table.name.clone(),
+        sql_name: format!("{RELEASES_NAME}.t{place}"),
+        columns: columns.collect(),
+    })
 }
 
 fn relation(line: &'static str) -> Option<Relation> {

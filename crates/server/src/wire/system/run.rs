@@ -13,20 +13,17 @@ const MOST_ROWS: usize = 10_000;
 /// The most bytes of an answer.
 const MOST_BYTES: usize = 4_000_000;
 
+/// Rows as text, and whether these are all.
+type Answer = (Vec<Vec<Option<String>>>, bool);
+
 impl Store {
-    /// The rows of an answer.
-    pub(super) fn rows(
-        &mut self,
-        output: &Output,
-        user: &str,
-        stop: &Stop,
-    ) -> Result<Vec<Vec<Option<String>>>, Error> {
+    pub(super) fn rows(&mut self, output: &Output, user: &str, stop: &Stop) -> Result<Answer, Error> {
         self.work.begin(stop);
         self.show(user).map_err(|error| self.failed(&error))?;
         self.read(output, user)
     }
 
-    fn read(&self, output: &Output, user: &str) -> Result<Vec<Vec<Option<String>>>, Error> {
+    fn read(&self, output: &Output, user: &str) -> Result<Answer, Error> {
         let failed = |error: rusqlite::Error| self.failed(&error);
         let mut statement = self.connection.prepare(&output.sql).map_err(failed)?;
         if !statement.readonly() {
@@ -35,10 +32,10 @@ impl Store {
         let mut found = statement.query([]).map_err(failed)?;
         let mut rows = Vec::new();
         let mut bytes = 0;
-        while rows.len() < MOST_ROWS {
-            let Some(row) = found.next().map_err(failed)? else {
-                break;
-            };
+        while let Some(row) = found.next().map_err(failed)? {
+            if rows.len() == MOST_ROWS {
+                return Ok((rows, false));
+            }
             let mut written = Vec::with_capacity(output.columns.len());
             for (at, (_, ty)) in output.columns.iter().enumerate() {
                 let value = row.get_ref(at).map_err(failed)?;
@@ -54,7 +51,7 @@ impl Store {
             }
             rows.push(written);
         }
-        Ok(rows)
+        Ok((rows, true))
     }
 
     /// Checks that SQLite takes a statement.

@@ -5,13 +5,16 @@
 
 mod attribute;
 mod cells;
+mod columns;
 mod read;
 
 pub use attribute::{Attribute, Cells, Hierarchy, Label};
+pub(crate) use columns::{ChosenColumns, of_columns};
 pub(super) use read::{Known, releases};
 
 use accounting::{Delta, Epsilon, Rho};
 use exact::Rational;
+use std::fmt;
 
 /// More attributes than this are not planned together.
 pub(crate) const MOST_ATTRIBUTES: usize = 200;
@@ -62,6 +65,15 @@ pub enum ReleasePrice {
     Approximate(Epsilon, Delta),
     /// This ρ of zero-concentrated differential privacy, reported as ε for this δ.
     Concentrated(Rho, Delta),
+}
+
+impl fmt::Display for ReleasePrice {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Approximate(epsilon, delta) => write!(formatter, "ε = {epsilon}, δ = {delta}"),
+            Self::Concentrated(rho, _) => write!(formatter, "ρ = {rho}"),
+        }
+    }
 }
 
 impl PlannedRelease {

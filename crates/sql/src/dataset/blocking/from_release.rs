@@ -166,6 +166,7 @@ impl Dataset {
         for column in &mut bounds {
             column.interval_of = IntervalOf::BoundedData;
             column.interval_within_times = None;
+            column.interval_if_alike = false;
             column.words = match column.left_out.is_empty() && column.clamps.is_empty() {
                 true => left_out.clone(),
                 false => format!("{}; {left_out}", column.words),

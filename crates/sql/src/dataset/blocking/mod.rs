@@ -6,6 +6,8 @@ mod flights;
 mod from_release;
 mod planned;
 mod query_plan;
+mod regress;
+mod synthetic;
 
 use self::answering::Origin;
 use self::flights::Flights;
@@ -484,12 +486,34 @@ impl Dataset {
         let done = work(&mut store);
         // One that failed in itself is opened anew, and checked.
         if !matches!(done, Err(Error::Ledger(_) | Error::Mechanism(_))) {
-            let mut stores = self.shared.lock_stores();
-            if stores.len() < MOST_IDLE_LEDGERS {
-                stores.push(store);
-            }
+            self.keep_idle(store);
         }
         done
+    }
+
+    /// Reads a ledger that is there, and makes none: `None` if there is none. One that a question has opened is used again.
+    pub(crate) fn reading_ledger<T>(
+        &self,
+        work: impl FnOnce(&mut Store) -> Result<T, Error>,
+    ) -> Result<Option<T>, Error> {
+        let idle = self.shared.lock_stores().pop();
+        // One that is opened here was not held against the catalog's rules, so no question gets it.
+        let Some(mut store) = idle else {
+            let opened = Store::open_existing(&self.place())?;
+            return opened.map(|mut store| work(&mut store)).transpose();
+        };
+        let done = work(&mut store);
+        if !matches!(done, Err(Error::Ledger(_) | Error::Mechanism(_))) {
+            self.keep_idle(store);
+        }
+        done.map(Some)
+    }
+
+    fn keep_idle(&self, store: Store) {
+        let mut stores = self.shared.lock_stores();
+        if stores.len() < MOST_IDLE_LEDGERS {
+            stores.push(store);
+        }
     }
 
     /// The same with a ledger that is open already.

@@ -5,24 +5,80 @@ use super::charging::{Made, Wanted};
 use super::{Dataset, Stage};
 use crate::catalog::PlannedRelease;
 use crate::dataset::planned::{
-    ReleaseExplanation, ReleaseRequest, ReleasedTables, SavedTables, WantedTableError, explain, levels_of,
+    ListedRelease, ReleaseExplanation, ReleaseRequest, ReleasedTables, SavedTables, WantedTableError,
+    explain, levels_of,
 };
 use crate::dataset::readable::readable;
 use crate::finish::answer::{Answer, Cost, answer};
 use crate::finish::estimate::CONFIDENCE;
 use crate::finish::post;
 use crate::price::planned::{DeclaredRelease, ReleasePlan, refused, with_epsilon};
-use crate::price::question::{QueryRequest, Question};
+use crate::price::question::{Claims, QueryRequest, Question};
 use crate::run::publics::Publics;
 use crate::run::{exact, tabulated};
 use crate::understand::tabulation::Tabulation;
 use crate::{Error, OverBudget};
-use accounting::Epsilon;
+use accounting::{Delta, Epsilon};
 use ledger::{Session, Store};
-use mechanism::{Account, Refusal};
+use mechanism::{Account, Cells, Mechanism, Receipt, Refusal, Release};
 use noise::Grid;
 
+/// A pass over the cells of a table, and what is charged for it.
+pub(super) struct Pass<'a> {
+    pub(super) tabulation: &'a Tabulation,
+    pub(super) claims: Claims<'a>,
+    pub(super) delta: &'a Delta,
+    pub(super) purpose: String,
+}
+
 impl Dataset {
+    /// The releases that the catalog plans, and by which charge each was made. Chooses no noise and reads no release, so it takes little however large they are. Spends nothing, reads no private data.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read.
+    pub fn releases(&self) -> Result<Vec<ListedRelease>, Error> {
+        let mut listed = Vec::new();
+        let mut digests = Vec::new();
+        for release in self.catalog().releases.values() {
+            let one = ListedRelease::new(release);
+            // One that cannot be planned is listed with the reason: the others are there all the same.
+            let request = ReleaseRequest::new(&release.name, "");
+            let (one, digest) = match self.declared_release(&request) {
+                Ok(declared) => (one.with_levels(&declared), Some(declared.digest(self.catalog()))),
+                Err(error) => {
+                    let problem = Some(error.to_string());
+                    (ListedRelease { problem, ..one }, None)
+                }
+            };
+            listed.push(one);
+            digests.push(digest);
+        }
+        if listed.is_empty() {
+            return Ok(listed);
+        }
+        let charges = self.reading_ledger(|store| Ok(store.charges()?))?;
+        for charge in charges.iter().flatten().filter(|charge| charge.answered) {
+            for (one, digest) in listed.iter_mut().zip(&digests) {
+                if digest.as_deref() == Some(charge.question.as_str()) {
+                    one.made_by_charge = Some(charge.number);
+                }
+            }
+        }
+        Ok(listed)
+    }
+
+    /// The charge that paid for a release, if it was made for this price. What was released is not read. Spends nothing, reads no private data.
+    ///
+    /// # Errors
+    /// As [`Dataset::explain_release`], or when the ledger cannot be read.
+    pub fn release_charge(&self, wanted: &ReleaseRequest) -> Result<Option<u64>, Error> {
+        let digest = self.declared_release(wanted)?.digest(self.catalog());
+        let charges = self.reading_ledger(|store| Ok(store.charges()?))?;
+        let made = charges.into_iter().flatten().rev();
+        let mut made = made.filter(|charge| charge.answered && charge.question == digest);
+        Ok(made.next().map(|charge| charge.number))
+    }
+
     /// What a planned release measures, what it costs and how far off each of its tables will be. Spends nothing, reads no private data.
     ///
     /// # Errors
@@ -68,14 +124,14 @@ impl Dataset {
     /// As [`Dataset::explain_release`], or when the ledger cannot be read.
     pub fn released_tables(&self, wanted: &ReleaseRequest) -> Result<Option<ReleasedTables>, Error> {
         let digest = self.declared_release(wanted)?.digest(self.catalog());
-        let Some(mut store) = Store::open_existing(&self.place())? else {
-            return Ok(None);
-        };
-        let Some((saved, text)) = saved_tables(&digest, &mut store)? else {
-            return Ok(None);
-        };
-        self.shown_tables(wanted, saved, &text, (true, false), &mut store)
-            .map(Some)
+        let found = self.reading_ledger(|store| {
+            let Some((saved, text)) = saved_tables(&digest, store)? else {
+                return Ok(None);
+            };
+            self.shown_tables(wanted, saved, &text, (true, false), store)
+                .map(Some)
+        })?;
+        Ok(found.flatten())
     }
 
     /// A release that the catalog plans, with its noise.
@@ -213,26 +269,45 @@ impl Dataset {
         account: &mut Account<Session<'_>>,
         watch: &mut dyn FnMut(Stage),
     ) -> Result<SavedTables, Error> {
+        let catalog = self.catalog();
+        let pass = Pass {
+            tabulation: &plan.declared.tabulation,
+            claims: plan.claims(catalog)?,
+            delta: &plan.delta,
+            purpose: plan.purpose(),
+        };
+        let (released, receipt) = self.drawn(&pass, plan.plan.mechanism(), account, watch)?;
+        let measurements = plan.plan.measurements(released).map_err(refused)?;
+        let cost = Cost {
+            guarantee: receipt.charge.guarantee.clone(),
+            charge: receipt.number,
+        };
+        Ok(SavedTables::new(plan, measurements, cost, &catalog.unit))
+    }
+
+    /// The one way from rows to what is released of their cells: plans are verified before the charge, the data is read after it, and what was read is bound to how far the verifier says it moves.
+    pub(super) fn drawn<M: Mechanism<Cells>>(
+        &self,
+        pass: &Pass<'_>,
+        mechanism: &M,
+        account: &mut Account<Session<'_>>,
+        watch: &mut dyn FnMut(Stage),
+    ) -> Result<(Release<M::Output>, Receipt), Error> {
         let (engines, catalog) = (self.engines(), self.catalog());
         // Whatever can be refused is refused before the charge.
         let session = engines.public()?;
-        let sides = Publics::of(
-            std::slice::from_ref(&plan.declared.tabulation.aggregation),
-            &session,
-            catalog,
-        );
+        let aggregations = std::slice::from_ref(&pass.tabulation.aggregation);
+        let sides = Publics::of(aggregations, &session, catalog);
         let publics = self.runtime.block_on(sides)?;
-        let asked = tabulated::plans(&plan.declared.tabulation, &secret()?)?;
-        let mechanism = plan.plan.mechanism();
-        let claims = plan.claims(catalog)?;
-        let preparing = exact::prepare(asked, &claims, &publics, engines, catalog);
+        let asked = tabulated::plans(pass.tabulation, &secret()?)?;
+        let preparing = exact::prepare(asked, &pass.claims, &publics, engines, catalog);
         let prepared = self.runtime.block_on(preparing)?;
         let verified = prepared.verified();
-        let reservation = account.reserve(&[mechanism], &plan.delta, &plan.purpose())?;
+        let reservation = account.reserve(&[mechanism], pass.delta, &pass.purpose)?;
         watch(Stage::Charged);
         let cells = self
             .runtime
-            .block_on(tabulated::cells(prepared, &plan.declared.tabulation, engines));
+            .block_on(tabulated::cells(prepared, pass.tabulation, engines));
         // Also after a failure: a server holds what follows back until its schedule allows it.
         watch(Stage::Measured);
         let input = verified.aggregate(0, cells?, Grid::new(0))?;
@@ -242,12 +317,7 @@ impl Dataset {
         let ticket = ticket.ok_or(mechanism::Error::NotReserved)?;
         let released = account.draw(ticket, mechanism, input)?;
         watch(Stage::Drawn);
-        let measurements = plan.plan.measurements(released).map_err(refused)?;
-        let cost = Cost {
-            guarantee: receipt.charge.guarantee.clone(),
-            charge: receipt.number,
-        };
-        Ok(SavedTables::new(plan, measurements, cost, &catalog.unit))
+        Ok((released, receipt))
     }
 
     fn shown_tables(

@@ -5,8 +5,9 @@ use crate::catalog::{Catalog, Objective};
 use crate::dataset::readable::readable;
 use crate::price::planned::ReleasePlan;
 use accounting::{Delta, Epsilon, Guarantee, Promise};
-use report::{Column, Table, grouped, significant};
+use report::{Column, HeatMap, Table, grouped, significant};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// The mean distance of Gaussian noise of deviation 1 from zero: √(2/π).
@@ -205,6 +206,32 @@ impl ReleaseExplanation {
         }
         text += &self.where_it_goes(all);
         text
+    }
+
+    /// The expected errors of tables by one attribute, on the diagonal, and by two; of so many attributes and levels at most.
+    pub fn heat_map(&self, most: usize) -> HeatMap {
+        let names: Vec<&String> = self.levels.iter().flatten().take(most).collect();
+        let mut errors = BTreeMap::new();
+        for table in &self.tables {
+            let pair = match table.by.as_slice() {
+                [one] => (one, one),
+                [one, other] => (one.min(other), one.max(other)),
+                _ => continue,
+            };
+            errors.insert(pair, table.expected_error);
+        }
+        let error = |one: &String, other: &String| errors.get(&(one.min(other), one.max(other))).copied();
+        let values = names
+            .iter()
+            .flat_map(|row| names.iter().map(move |column| error(row, column)));
+        let values = values.collect();
+        let names: Vec<String> = names.into_iter().cloned().collect();
+        HeatMap::new(
+            "Expected error of a cell, of tables by one attribute and by two",
+            names.clone(),
+            names,
+            values,
+        )
     }
 
     fn table_of_errors(&self, all: bool) -> String {

@@ -3,12 +3,15 @@
 pub(crate) mod asked;
 mod explanation;
 mod levels;
+mod listed;
 mod released;
 mod wanted;
+mod written;
 
 pub(crate) use explanation::explain;
-pub use explanation::{ReleaseExplanation, TableForecast};
+pub use explanation::{ReleaseExplanation, ResidualShare, TableForecast};
 pub(crate) use levels::levels_of;
+pub use listed::{ListedAttribute, ListedRelease};
 pub use released::ReleasedTables;
 pub(crate) use released::SavedTables;
 pub use wanted::WantedTableError;

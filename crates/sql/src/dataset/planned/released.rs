@@ -107,6 +107,16 @@ impl ReleasedTables {
             .collect()
     }
 
+    /// What each of its tables is by, in the order of the catalog.
+    pub fn by(&self) -> Vec<Vec<String>> {
+        let domain = self.measurements.domain();
+        let names = |shape: &Shape| {
+            let axes = shape.axes().iter();
+            axes.map(|axis| axis_name(domain, *axis).to_owned()).collect()
+        };
+        self.measurements.wanted().iter().map(names).collect()
+    }
+
     /// The table by these attributes, or levels of them, in any order: one of the release, or any that follows from it. No names: the total.
     ///
     /// # Errors
@@ -127,6 +137,26 @@ impl ReleasedTables {
             (name_of(domain, table.shape()), answer)
         });
         Ok(named.collect())
+    }
+
+    /// How many cells the table by these attributes has.
+    ///
+    /// # Errors
+    /// When there is no such attribute.
+    pub fn cells_of(&self, by: &[&str]) -> Result<u64, Error> {
+        Ok(self.shape_of(by)?.cells(self.measurements.domain()))
+    }
+
+    /// How many numbers it is, as one object with everything: the cells of all its tables, and what was measured.
+    pub fn size(&self) -> u64 {
+        let domain = self.measurements.domain();
+        let cells = self.measurements.wanted().iter().map(|shape| shape.cells(domain));
+        let measured = self
+            .measurements
+            .values()
+            .iter()
+            .map(|values| values.len() as u64);
+        cells.chain(measured).fold(0, u64::saturating_add)
     }
 
     fn shape_of(&self, by: &[&str]) -> Result<Shape, Error> {
@@ -164,7 +194,7 @@ impl ReleasedTables {
         Shape::new(axes).map_err(refused)
     }
 
-    fn table_of(&self, shape: &Shape) -> Result<Answer, Error> {
+    pub(super) fn table_of(&self, shape: &Shape) -> Result<Answer, Error> {
         Ok(self.shown(&self.measurements.table(shape).map_err(refused)?))
     }
 
@@ -244,37 +274,6 @@ impl ReleasedTables {
             self.rows_per_unit,
             if self.rows_per_unit == 1 { "" } else { "s" },
         )
-    }
-
-    /// One object with everything, for programs: tables, measurements, cost and receipt.
-    ///
-    /// # Errors
-    /// As [`ReleasedTables::tables`].
-    pub fn to_json(&self) -> Result<serde_json::Value, Error> {
-        let tables: Vec<serde_json::Value> = self
-            .tables()?
-            .into_iter()
-            .map(|(name, answer)| {
-                let mut table = answer.to_json();
-                serde_json::json!({ "name": name, "columns": table["columns"].take(), "rows": table["rows"].take() })
-            })
-            .collect();
-        Ok(serde_json::json!({
-            "release": self.release,
-            "table": self.table,
-            "condition": self.condition,
-            "unit": self.unit,
-            "rows_per_unit": self.rows_per_unit,
-            "guarantee": self.cost.guarantee.to_string(),
-            "cost": self.cost,
-            "confidence": CONFIDENCE,
-            "repeated": self.repeated,
-            "resumed": self.resumed,
-            "tables": tables,
-            "measurements": self.measurements,
-            "receipt": self.receipt,
-            "left": { "epsilon": self.left.epsilon },
-        }))
     }
 }
 

@@ -1,6 +1,9 @@
 //! What released statistics say about the truth: values and intervals. Post-processing: nothing here sees data.
 
 mod pairs;
+mod whole;
+
+pub(crate) use whole::{CutShare, Noisy, expected_half_width, whole_data};
 
 use crate::finish::release::{Released, TREE_NODES};
 use crate::price::{Noise, Price};
@@ -66,71 +69,6 @@ impl Seen<'_> {
             widths: RefCell::default(),
         }
     }
-}
-
-/// A wide value stands in for one that was cut short where half of its interval is at most this part of it.
-const TRUSTED: f64 = 0.2;
-
-/// The estimates of an output for all data, from the question and from the same under wide limits; `None` where nothing shows that anything was cut.
-///
-/// Under wide limits nothing is cut, as long as nobody is over them, so their interval holds the truth of all data. What only grows with what counts (a count, a sum of
-/// what is not negative) is at least what the question itself saw: then the lower end is the higher one of both. Three ends may fail, each with a quarter of what is
-/// left of the confidence. A value that lies outside is known to be cut short, and the wide one stands in its place, where it is precise enough; else the interval is
-/// widened to hold both.
-pub(crate) fn whole_data(
-    (question, output): (&Seen<'_>, &Output),
-    (wide, wide_output): (&Seen<'_>, &Output),
-    noticed: bool,
-) -> Option<Vec<Estimate>> {
-    let (near, far) = (question.reader(), wide.reader());
-    let grows = match output {
-        Output::Plain { statistic } => question.aggregation.statistics[*statistic].low >= 0,
-        _ => false,
-    };
-    let groups = question.released.groups.len();
-    // Also where the overview saw nothing, a value may be too low for the wide limits.
-    let sure = 1.0 - 0.01 / groups.max(1) as f64;
-    let too_low = |group: usize| {
-        let ends = near
-            .read(output, group, sure)
-            .1
-            .zip(far.read(wide_output, group, sure).1);
-        grows && ends.is_some_and(|(near, far)| near.1 < far.0)
-    };
-    if !noticed && !(0..groups).any(too_low) {
-        return None;
-    }
-    let read = |group: usize, confidence: f64| -> Reading {
-        let each = f64::midpoint(1.0, confidence);
-        let (value, own) = near.read(output, group, each);
-        let (wide_value, ends) = far.read(wide_output, group, if grows { each } else { confidence });
-        let Some((low, high)) = ends else {
-            return (value, None);
-        };
-        let low = match own {
-            Some((least, _)) if grows => low.max(least),
-            _ => low,
-        };
-        let high = high.max(low);
-        // Of many groups, those whose wide value is large by chance would be the first in any order: so it stands in only where its own noise is small beside it.
-        let trusted = wide_value.filter(|wide| (high - low) / 2.0 <= TRUSTED * wide.abs());
-        match (value, trusted) {
-            (Some(value), _) if low <= value && value <= high => (Some(value), Some((low, high))),
-            (_, Some(wide)) => (Some(wide.clamp(low, high)), Some((low, high))),
-            (Some(value), None) => (Some(value), Some((low.min(value), high.max(value)))),
-            (None, None) => (None, Some((low, high))),
-        }
-    };
-    let estimate = |group: usize| {
-        let (value, interval) = read(group, CONFIDENCE);
-        let (_, wide) = read(group, f64::midpoint(1.0, CONFIDENCE));
-        Estimate {
-            value,
-            interval,
-            wide,
-        }
-    };
-    Some((0..groups).map(estimate).collect())
 }
 
 struct Reader<'a> {

@@ -2,7 +2,7 @@
 
 use super::Groups;
 use super::pairs::Moments;
-use super::statistic::{Argument, FAR, Measure, Statistic};
+use super::statistic::{Argument, Measure, Statistic, UNLIMITED};
 use crate::Error;
 use crate::catalog::{Catalog, Limits};
 use crate::understand::aggregates::{Called, Pairs, called};
@@ -308,15 +308,15 @@ impl Request<'_> {
                 value: typed.expr,
                 kind: typed.facts.kind,
                 steps,
-                low: -FAR,
-                high: FAR,
+                low: -UNLIMITED,
+                high: UNLIMITED,
                 centre: 0,
             };
             let (low, high) = (steps.round(group.low), steps.round(group.high));
             if let Some(row) = stated.per_row.or(typed.facts.range) {
                 // Both ends, so that a range far outside the group's bounds is not one of numbers whose sum runs over.
-                argument.low = steps.round(row.low).clamp(-FAR, FAR);
-                argument.high = steps.round(row.high).clamp(-FAR, FAR);
+                argument.low = steps.round(row.low).clamp(-UNLIMITED, UNLIMITED);
+                argument.high = steps.round(row.high).clamp(-UNLIMITED, UNLIMITED);
             }
             if self.rows.rows_per_unit == Some(1) {
                 (argument.low, argument.high) =

@@ -11,7 +11,7 @@ pub(crate) use groups::{Groups, Selection};
 pub(crate) use in_all::RowsInAll;
 pub(crate) use pairs::{Moment, Moments};
 pub(crate) use statistic::{
-    Argument, Measure, Statistic, TREE_BRANCHES, TREE_LEAVES, TREE_LEVELS, ends_of_mean, halved,
+    Argument, Measure, Statistic, TREE_BRANCHES, TREE_LEAVES, TREE_LEVELS, UNLIMITED, ends_of_mean, halved,
 };
 
 use crate::Error;

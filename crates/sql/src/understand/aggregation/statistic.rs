@@ -20,7 +20,7 @@ pub(crate) const TREE_LEVELS: u64 = 3;
 
 /// Where a unit's sum is clamped as a whole, its rows are cut here, far outside, so that they may cancel. Half a million rows of this size fit an `i64`; the sum of more wraps around, as every
 /// engine computes it, and is clamped all the same.
-pub(super) const FAR: i64 = 1 << 44;
+pub(crate) const UNLIMITED: i64 = 1 << 44;
 
 /// A column of rows as integers on a grid, NULL where there is no number.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,6 +67,19 @@ impl Argument {
             low: coarse(self.low),
             high: coarse(self.high),
             centre: coarse(self.centre),
+            ..self.clone()
+        }
+    }
+
+    /// The same with ends so many times as far from zero, for a sum that is clamped as a whole.
+    pub(crate) fn wider(&self, factor: u64) -> Self {
+        let wider = |end: i64| {
+            let end = i128::from(end) * i128::from(factor);
+            end.clamp(-i128::from(UNLIMITED), i128::from(UNLIMITED)) as i64
+        };
+        Self {
+            low: wider(self.low.min(0)).min(self.low),
+            high: wider(self.high.max(0)).max(self.high),
             ..self.clone()
         }
     }

@@ -4,7 +4,7 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
 
 use super::super::functions::{KEYWORDS, SETTINGS};
-use super::super::names::{DATABASE, Names, OWNER, OWNER_NAME, PG_CATALOG, SCHEMAS, USER};
+use super::super::names::{DATABASE, Names, OWNER, OWNER_NAME, PG_CATALOG, RELEASES, SCHEMAS, USER};
 
 pub(super) fn text(value: &str) -> Value {
     Value::Text(value.to_owned())
@@ -33,7 +33,8 @@ impl Fill<'_> {
     }
 
     pub(super) fn schemas(&self) -> rusqlite::Result<()> {
-        for (name, oid) in SCHEMAS {
+        let listed = |(_, oid): &(&str, i64)| *oid != RELEASES || self.names.has_releases();
+        for (name, oid) in SCHEMAS.into_iter().filter(listed) {
             self.row(
                 "pg_catalog.pg_namespace",
                 &[

@@ -40,7 +40,7 @@ impl Store {
 fn build(names: Arc<Names>, tables: &[Table]) -> rusqlite::Result<Store> {
     let mut connection = Connection::open_in_memory()?;
     connection
-        .execute_batch("ATTACH ':memory:' AS pg_catalog; ATTACH ':memory:' AS information_schema; BEGIN")?;
+        .execute_batch("ATTACH ':memory:' AS pg_catalog; ATTACH ':memory:' AS information_schema; ATTACH ':memory:' AS releases; BEGIN")?;
     for relation in &names.relations {
         create(&connection, relation)?;
     }
@@ -57,6 +57,9 @@ fn build(names: Arc<Names>, tables: &[Table]) -> rusqlite::Result<Store> {
     fill.system_relations()?;
     for (place, table) in tables.iter().enumerate() {
         fill.table(place, table)?;
+        if let Some(rows) = &table.released {
+            fill.released(place, table, rows)?;
+        }
     }
     for (table, column) in [
         ("pg_class", "oid"),
@@ -82,7 +85,7 @@ fn build(names: Arc<Names>, tables: &[Table]) -> rusqlite::Result<Store> {
     connection.authorizer(Some(|context: AuthContext<'_>| allowed(&context.action)))?;
     connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, LONGEST_TEXT as i32)?;
     connection.set_limit(Limit::SQLITE_LIMIT_SQL_LENGTH, 1_000_000)?;
-    connection.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 2)?;
+    connection.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 3)?;
     Ok(Store {
         connection,
         names,

@@ -1,9 +1,12 @@
 //! The rows of the catalogs which list relations and their columns.
 
+use rusqlite::params_from_iter;
 use rusqlite::types::Value;
 
-use super::super::Table;
-use super::super::names::{INFORMATION_SCHEMA, Names, OWNER, OWNER_NAME, PG_CATALOG, PUBLIC, type_name};
+use super::super::names::{
+    INFORMATION_SCHEMA, Names, OWNER, OWNER_NAME, PG_CATALOG, PUBLIC, RELEASES, RELEASES_NAME, type_name,
+};
+use super::super::{Cell, ColumnType, Table};
 use super::fill::{Fill, int, text};
 
 impl Fill<'_> {
@@ -56,11 +59,15 @@ impl Fill<'_> {
                 }
             })
             .collect();
+        let (schema, schema_name) = match table.released {
+            None => (PUBLIC, "public"),
+            Some(_) => (RELEASES, RELEASES_NAME),
+        };
         self.relation(&Listed {
             oid,
             row_type: oid + 2,
-            schema: PUBLIC,
-            schema_name: "public",
+            schema,
+            schema_name,
             name: &table.name,
             kind: "r",
             columns,
@@ -78,7 +85,7 @@ impl Fill<'_> {
                 &[
                     ("oid", int(oid)),
                     ("typname", text(&name)),
-                    ("typnamespace", int(PUBLIC)),
+                    ("typnamespace", int(schema)),
                     ("typowner", int(OWNER)),
                     ("typlen", int(-1)),
                     ("typbyval", int(0)),
@@ -107,6 +114,32 @@ impl Fill<'_> {
                     ("typcollation", int(0)),
                 ],
             )?;
+        }
+        Ok(())
+    }
+
+    /// Writes the rows of a table that was released.
+    pub(super) fn released(&self, place: usize, table: &Table, rows: &[Vec<Cell>]) -> rusqlite::Result<()> {
+        let columns: Vec<String> = (1..)
+            .zip(&table.columns)
+            .map(|(at, column)| match column.kind {
+                ColumnType::Float8 => format!("c{at} REAL"),
+                _ => format!("c{at} TEXT"),
+            })
+            .collect();
+        let columns = columns.join(", ");
+        let create = format!("CREATE TABLE {RELEASES_NAME}.t{place} ({columns})");
+        self.connection.execute_batch(&create)?;
+        let marks = vec!["?"; table.columns.len()].join(", ");
+        let insert = format!("INSERT INTO {RELEASES_NAME}.t{place} VALUES ({marks})");
+        let mut insert = self.connection.prepare(&insert)?;
+        for row in rows {
+            let values = row.iter().map(|cell| match cell {
+                Cell::Text(value) => text(value),
+                Cell::Float(value) => Value::Real(*value),
+                Cell::Null => Value::Null,
+            });
+            insert.execute(params_from_iter(values))?;
         }
         Ok(())
     }
@@ -151,7 +184,14 @@ impl Fill<'_> {
                 ("relrowsecurity", int(0)),
                 ("relforcerowsecurity", int(0)),
                 ("relispopulated", int(1)),
-                ("relreplident", text(if *schema == PUBLIC { "d" } else { "n" })),
+                (
+                    "relreplident",
+                    text(if [PUBLIC, RELEASES].contains(schema) {
+                        "d"
+                    } else {
+                        "n"
+                    }),
+                ),
                 ("relispartition", int(0)),
                 ("relrewrite", int(0)),
                 ("relfrozenxid", text("0")),

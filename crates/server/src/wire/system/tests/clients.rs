@@ -22,6 +22,7 @@ pub(super) fn system() -> System {
                 column("active", ColumnType::Bool, false),
                 column("income", ColumnType::Float8, true),
             ],
+            released: None,
         },
         Table {
             name: "visits".to_owned(),
@@ -31,6 +32,7 @@ pub(super) fn system() -> System {
                 column("place", ColumnType::Text, false),
                 column("cost", ColumnType::Float8, true),
             ],
+            released: None,
         },
         Table {
             name: "Odd Name".to_owned(),
@@ -38,6 +40,7 @@ pub(super) fn system() -> System {
                 column("Mixed Case", ColumnType::Text, true),
                 column("select", ColumnType::Int8, false),
             ],
+            released: None,
         },
     ];
     System::new("health", &tables).expect("the catalogs are built")

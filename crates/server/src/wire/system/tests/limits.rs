@@ -161,6 +161,7 @@ fn clients_stay_far_from_the_limits() {
     let table = |number: usize| Table {
         name: format!("table_{number}"),
         columns: (0..20).map(column).collect(),
+        released: None,
     };
     let tables: Vec<Table> = (0..50).map(table).collect();
     for (system, part) in [(system(), 20), (System::new("large", &tables).expect("built"), 2)] {

@@ -3,5 +3,6 @@
 mod clients;
 mod fuzz;
 mod limits;
+mod released;
 mod taken;
 mod values;

@@ -117,6 +117,7 @@ fn a_table_with_the_name_of_a_catalog_is_the_datasets() {
     let table = super::super::Table {
         name: "pg_stats".to_owned(),
         columns: Vec::new(),
+        released: None,
     };
     let system = super::super::System::new("health", &[table]).expect("the catalogs are built");
     assert!(!system.answers("SELECT * FROM pg_stats"));

@@ -6,7 +6,7 @@ use sqlparser::ast::{
 
 use super::super::Error;
 use super::super::idents::{folded, parts};
-use super::super::names::Found;
+use super::super::names::{Found, RELEASES_NAME};
 use super::scope::{Field, Item, Scope};
 use super::{Output, Translator, Ty};
 
@@ -149,27 +149,62 @@ impl Translator<'_> {
             scope.items.push(item_of(shown, &sql_name, &columns, alias));
             return Ok(format!("{sql} AS {sql_name}"));
         }
-        let Found::System(relation) = self.names.relation(&parts) else {
-            return Err(Error::new(
-                format!("relation {:?} does not exist", parts.join(".")),
-                "the catalogs that are here are listed in pg_catalog.pg_class",
-            ));
-        };
-        let fields = relation.columns.iter().map(|column| Field {
-            name: column.name.to_owned(),
-            sql: format!("{sql_name}.\"{}\"", column.name),
-            ty: column.ty(),
+        let field = |name: &str, column: &str, ty| Field {
+            name: name.to_owned(),
+            sql: format!("{sql_name}.{column}"),
+            ty,
             merged: false,
-        });
+        };
+        let names = self.names;
+        let (schema, shown, oid, from, fields) = match names.relation(&parts) {
+            Found::System(relation) => {
+                let columns = relation.columns.iter();
+                let fields =
+                    columns.map(|column| field(column.name, &format!("\"{}\"", column.name), column.ty()));
+                let from = format!("{}.\"{}\"", relation.schema, relation.name);
+                (
+                    relation.schema,
+                    relation.name,
+                    relation.oid,
+                    from,
+                    fields.collect(),
+                )
+            }
+            Found::Released(table) => {
+                self.reads_released = true;
+                let columns = (1..).zip(&table.columns);
+                let fields = columns.map(|(at, (name, ty))| field(name, &format!("c{at}"), *ty));
+                let from = table.sql_name.clone();
+                (
+                    RELEASES_NAME,
+                    table.name.as_str(),
+                    table.oid,
+                    from,
+                    fields.collect(),
+                )
+            }
+            Found::Missing | Found::Other => {
+                let hint = match parts.first().is_some_and(|schema| schema == RELEASES_NAME) {
+                    true => {
+                        "\\dt lists released tables; the largest ones, and those that are many, are read over HTTP: GET /v1/releases"
+                    }
+                    false => "the catalogs that are here are listed in pg_catalog.pg_class",
+                };
+                return Err(Error::new(
+                    format!("relation {:?} does not exist", parts.join(".")),
+                    hint,
+                ));
+            }
+        };
         let mut item = Item {
-            schema: alias.is_none().then(|| relation.schema.to_owned()),
-            name: alias.map_or_else(|| relation.name.to_owned(), |alias| folded(&alias.name)),
-            fields: fields.collect(),
-            oid: relation.oid,
+            schema: alias.is_none().then(|| schema.to_owned()),
+            name: alias.map_or_else(|| shown.to_owned(), |alias| folded(&alias.name)),
+            fields,
+            oid,
         };
         rename(&mut item, alias);
         scope.items.push(item);
-        Ok(format!("{}.\"{}\" AS {sql_name}", relation.schema, relation.name))
+        Ok(format!("{from} AS {sql_name}"))
     }
 
     /// A query that gives one value.

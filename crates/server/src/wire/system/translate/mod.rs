@@ -155,8 +155,14 @@ pub(super) struct Output {
     pub(super) columns: Vec<(String, Ty)>,
 }
 
-/// Translates a query for this login name. Parameters such as `$1` count as nulls where they are allowed.
-pub(super) fn translate(query: &Query, names: &Names, user: &str, parameters: bool) -> Result<Output, Error> {
+/// Translates a query for this login name, and says whether it reads a table that was released. Parameters such
+/// as `$1` count as nulls where they are allowed.
+pub(super) fn translate(
+    query: &Query,
+    names: &Names,
+    user: &str,
+    parameters: bool,
+) -> Result<(Output, bool), Error> {
     let mut translator = Translator {
         names,
         user,
@@ -165,8 +171,10 @@ pub(super) fn translate(query: &Query, names: &Names, user: &str, parameters: bo
         expressions: 0,
         depth: 0,
         in_select_list: None,
+        reads_released: false,
     };
-    translator.query(query, &Scope::outermost())
+    let output = translator.query(query, &Scope::outermost())?;
+    Ok((output, translator.reads_released))
 }
 
 /// What the translation knows and counts.
@@ -179,6 +187,8 @@ struct Translator<'a> {
     depth: usize,
     /// Inside a list of results: what functions that return rows have to add to `FROM`, each with its alias.
     in_select_list: Option<Vec<(String, String)>>,
+    /// Whether a table that was released was named.
+    reads_released: bool,
 }
 
 impl Translator<'_> {

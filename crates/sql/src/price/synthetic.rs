@@ -1,0 +1,314 @@
+//! What synthetic rows are made of, what they cost, and what is known of them before a row is read.
+
+use crate::Error;
+use crate::catalog::{
+    Attribute, Catalog, ChosenColumns, Objective, Owner, PlannedRelease, ReleasePrice, of_columns,
+};
+use crate::price::quantity;
+use crate::price::question::Claims;
+use crate::understand::tabulation::{Tabulation, labels_of};
+use crate::values::facts::{Kind, Value};
+use accounting::{Delta, Epsilon, PrivacyUnit};
+use mechanism::{Charge, Stated};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use synthesis::{Field, Method, Plan, Settings, Wanted};
+use tables::Domain;
+
+/// Which way of making rows a saved release is of: raised when the same request comes to mean something else.
+const MEANING: &str = "1";
+
+/// More cells than this are not in a model: it would take too long, and too much memory.
+const MOST_CELLS: u64 = 5_000_000;
+
+/// Which rows are to be made.
+#[derive(Clone, Debug)]
+pub(crate) struct WantedRows<'a> {
+    pub(crate) table: &'a str,
+    pub(crate) condition: Option<&'a str>,
+    pub(crate) columns: &'a [String],
+    pub(crate) bins: &'a BTreeMap<String, u32>,
+    pub(crate) wanted: &'a [Vec<String>],
+    pub(crate) method: Method,
+    pub(crate) cells: u64,
+    pub(crate) rows: Option<u64>,
+    pub(crate) epsilon: Option<&'a Epsilon>,
+    pub(crate) delta: Option<&'a Delta>,
+}
+
+/// Rows to be made, with what is declared of their columns.
+#[derive(Clone, Debug)]
+pub(crate) struct DeclaredRows {
+    /// The columns as a release without tables: what is counted is decided while it is measured.
+    pub(crate) release: PlannedRelease,
+    pub(crate) left_out: Vec<(String, &'static str)>,
+    pub(crate) epsilon: Epsilon,
+    pub(crate) delta: Delta,
+    settings: Settings,
+    domain: Domain,
+}
+
+impl DeclaredRows {
+    /// Reads a request by the catalog alone.
+    ///
+    /// # Errors
+    /// When the table is not private, a column has no declared values or bounds, or nothing says what it may cost.
+    pub(crate) fn new(asked: &WantedRows<'_>, catalog: &Catalog) -> Result<Self, Error> {
+        let name = asked.table.to_lowercase();
+        let table = catalog.tables.get(&name).ok_or_else(|| {
+            let known: Vec<&str> = catalog.tables.keys().map(String::as_str).collect();
+            Error::refused(
+                format!("there is no table `{}`", asked.table),
+                format!("the catalog declares {}", known.join(", ")),
+            )
+        })?;
+        if table.owner == Owner::Public {
+            return Err(Error::refused(
+                format!("the table `{name}` is public: its own rows may be handed out"),
+                "name a private table",
+            ));
+        }
+        let (epsilon, delta) = price(asked, catalog)?;
+        let ChosenColumns { attributes, left_out } = of_columns(table, asked.columns, asked.bins)?;
+        if !(1..=MOST_CELLS).contains(&asked.cells) {
+            return Err(Error::refused(
+                format!("a model has between 1 and {MOST_CELLS} cells"),
+                "200000 are enough for most tables; more take longer",
+            ));
+        }
+        let settings = Settings {
+            method: asked.method,
+            wanted: wanted(asked.wanted, &attributes)?,
+            cells: asked.cells,
+        };
+        let labelled = attributes.iter().map(|attribute| {
+            let labels = labels_of(&attribute.cells);
+            tables::Attribute::with_labels(&attribute.name, labels)
+        });
+        let labelled: Result<Vec<tables::Attribute>, tables::Error> = labelled.collect();
+        let domain = labelled.and_then(Domain::new).map_err(super::planned::refused)?;
+        let release = PlannedRelease {
+            name: format!("synthetic rows of {name}"),
+            table: name,
+            condition: asked.condition.map(str::to_owned),
+            attributes,
+            marginals: Vec::new(),
+            objective: Objective::Sum,
+            price: ReleasePrice::Approximate(epsilon.clone(), delta.clone()),
+            rows: asked.rows,
+        };
+        Ok(Self {
+            release,
+            left_out,
+            epsilon,
+            delta,
+            settings,
+            domain,
+        })
+    }
+
+    /// What makes two requests the same: what is measured of which version of the data, and for how much. Not how many rows are made of it.
+    pub(crate) fn digest(&self, tabulation: &Tabulation, catalog: &Catalog) -> String {
+        let mut hash = Sha256::new();
+        let mut add = |text: &str| {
+            hash.update((text.len() as u64).to_be_bytes());
+            hash.update(text.as_bytes());
+        };
+        add("synthetic rows");
+        add(MEANING);
+        add(&catalog.unit.to_string());
+        add(&self.release.table);
+        add(self.release.condition.as_deref().unwrap_or_default());
+        // A condition may name other tables, and the day of the data.
+        for (name, table) in &catalog.tables {
+            add(name);
+            add(&catalog.version_of(table));
+        }
+        add(&catalog.data.day().unwrap_or_default());
+        for attribute in &self.release.attributes {
+            add(&attribute.column);
+            add(&format!("{:?}", attribute.cells));
+        }
+        add(&serde_json::json!(self.settings).to_string());
+        add(&format!("{:?}", self.release.price));
+        add(&tabulation.rows.to_string());
+        hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// Chooses the noise.
+    ///
+    /// # Errors
+    /// When a unit would count more than is charged, or there is no noise for the price.
+    pub(crate) fn planned(self, tabulation: Tabulation, catalog: &Catalog) -> Result<RowsPlan, Error> {
+        tabulation.check(catalog.unit.neighbors)?;
+        let rho = synthesis::rho_for(&self.epsilon, &self.delta).map_err(refused)?;
+        let plan = Plan::new(
+            self.domain.clone(),
+            self.settings.clone(),
+            rho,
+            tabulation.rows,
+            &catalog.unit,
+        );
+        Ok(RowsPlan {
+            plan: plan.map_err(refused)?,
+            declared: self,
+            tabulation,
+        })
+    }
+}
+
+/// Rows to be made, with their noise.
+#[derive(Clone, Debug)]
+pub(crate) struct RowsPlan {
+    pub(crate) declared: DeclaredRows,
+    pub(crate) tabulation: Tabulation,
+    pub(crate) plan: Plan,
+}
+
+impl RowsPlan {
+    /// What the ledger will say it was for.
+    pub(crate) fn purpose(&self) -> String {
+        self.declared.release.name.clone()
+    }
+
+    /// What the plans of its pass are held against: all rounds together are one release of the counts of cells.
+    pub(crate) fn claims(&self, catalog: &Catalog) -> Result<Claims<'_>, Error> {
+        let mechanism = self.plan.mechanism();
+        Ok(Claims {
+            aggregations: std::slice::from_ref(&self.tabulation.aggregation),
+            drawn: vec![vec![(mechanism.terms().sensitivity(), mechanism as &dyn Stated)]],
+            charge: self.charge(&catalog.unit)?,
+        })
+    }
+
+    /// What it will cost: all rounds together.
+    pub(crate) fn charge(&self, unit: &PrivacyUnit) -> Result<Charge, Error> {
+        let charge = Charge::for_all(
+            &[self.plan.mechanism()],
+            unit,
+            &self.declared.delta,
+            &self.purpose(),
+        );
+        charge.map_err(|error| quantity(error.into()))
+    }
+}
+
+/// What rows may cost: as asked, or as the catalog has it for one query.
+fn price(asked: &WantedRows<'_>, catalog: &Catalog) -> Result<(Epsilon, Delta), Error> {
+    let epsilon = asked
+        .epsilon
+        .or(catalog.budget.query_epsilon.as_ref())
+        .ok_or_else(|| Error::refused("nothing says what the rows may cost", "say --epsilon 1"))?;
+    if *epsilon == Epsilon::ZERO {
+        return Err(Error::refused(
+            "at ε = 0 rows may not depend on the data",
+            "say --epsilon 1",
+        ));
+    }
+    let delta = asked.delta.unwrap_or(&catalog.budget.query_delta);
+    if *delta == Delta::ZERO {
+        return Err(Error::refused(
+            "synthetic rows need a δ above 0: their noise is Gaussian",
+            "say --delta 1e-9, and a larger delta under [budget]; a common choice is well below one over the number of people",
+        ));
+    }
+    Ok((epsilon.clone(), delta.clone()))
+}
+
+/// The tables that matter, by places.
+fn wanted(named: &[Vec<String>], attributes: &[Attribute]) -> Result<Vec<Wanted>, Error> {
+    let mut wanted: Vec<Wanted> = Vec::new();
+    for names in named {
+        let mut places = Vec::new();
+        for name in names {
+            let place = attributes
+                .iter()
+                .position(|attribute| attribute.name.eq_ignore_ascii_case(name.trim()));
+            places.push(place.ok_or_else(|| {
+                let known: Vec<&str> = attributes
+                    .iter()
+                    .map(|attribute| attribute.name.as_str())
+                    .collect();
+                Error::refused(
+                    format!(
+                        "a wanted table names `{}`, of which no rows are made",
+                        name.trim()
+                    ),
+                    format!("name some of {}", known.join(", ")),
+                )
+            })?);
+        }
+        places.sort_unstable();
+        places.dedup();
+        if places.is_empty() || places.len() > 12 {
+            return Err(Error::refused(
+                "a wanted table is by 1 to 12 columns",
+                "write --workload age,income for one table by both; repeat it for more",
+            ));
+        }
+        match wanted.iter_mut().find(|other| other.attributes == places) {
+            Some(other) => other.weight = other.weight.saturating_add(1),
+            None => wanted.push(Wanted {
+                attributes: places,
+                weight: 1,
+            }),
+        }
+    }
+    wanted.sort_by(|one, other| one.attributes.cmp(&other.attributes));
+    Ok(wanted)
+}
+
+/// How the codes of a column are turned into values, and the values that are listed.
+pub(crate) fn field(attribute: &Attribute) -> (Field, Vec<Value>) {
+    let null = attribute.cells.null().is_some();
+    match attribute.cells.edges() {
+        None => {
+            let values = attribute.cells.listed().unwrap_or_default().to_vec();
+            let field = Field::Listed {
+                values: u32::try_from(values.len()).unwrap_or(u32::MAX),
+                null,
+            };
+            (field, values)
+        }
+        Some((edges, closed, open)) => {
+            let field = match attribute.kind {
+                Kind::Float => Field::Real {
+                    edges: edges.iter().map(real).collect(),
+                    open,
+                    null,
+                },
+                _ => Field::Whole {
+                    edges: edges.iter().map(whole).collect(),
+                    closed,
+                    open,
+                    null,
+                },
+            };
+            (field, Vec::new())
+        }
+    }
+}
+
+fn real(value: &Value) -> f64 {
+    match value {
+        Value::Float(value) => *value,
+        other => whole(other) as f64,
+    }
+}
+
+fn whole(value: &Value) -> i64 {
+    match value {
+        Value::Int(value) | Value::Timestamp(value) => *value,
+        Value::Date(day) => i64::from(*day),
+        _ => 0,
+    }
+}
+
+/// What the planner of rows says, as a refusal.
+pub(crate) fn refused(error: synthesis::Error) -> Error {
+    let text = error.to_string();
+    let (what, hint) = text
+        .split_once("\nhint: ")
+        .unwrap_or((&text, "see `deniable synthesize --help`"));
+    Error::refused(what, format!("{hint}; nothing was charged"))
+}

@@ -1,0 +1,127 @@
+//! Which tables are measured, and how exactly: decided from what was released, and nothing else.
+
+mod aim;
+mod independent;
+mod mst;
+
+use crate::model::Measured;
+use crate::{Error, Method, Settings, Wanted};
+use accounting::{Epsilon, Neighbors, Rho};
+use exact::{Rational, from_f64, to_f64_nearest};
+use mechanism::{Asking, Round, RoundResult, Strategy};
+
+/// Steps of mirror descent after each round: the model begins where it was.
+const STEPS_A_ROUND: usize = 40;
+
+/// A part of ρ is kept back, so that no rounding asks for more than there is.
+const SAFE: f64 = 1.0 - 1e-9;
+
+/// A strategy: a method with its settings.
+#[derive(Clone, Debug)]
+pub(crate) struct Rounds {
+    pub(crate) sizes: Vec<u32>,
+    pub(crate) method: Method,
+    pub(crate) wanted: Vec<Wanted>,
+    /// How many cells the model may have.
+    pub(crate) cells: f64,
+    pub(crate) rho: f64,
+    /// How far a unit moves counts, squared.
+    pub(crate) moved_squared: f64,
+}
+
+impl Rounds {
+    pub(crate) fn new(
+        sizes: &[u32],
+        settings: &Settings,
+        rho: &Rho,
+        rows: u64,
+        neighbors: Neighbors,
+    ) -> Result<Self, Error> {
+        // As `mechanism` has it: r² for rows that come or go, twice that where some come and some go.
+        let sides = match neighbors {
+            Neighbors::AddRemove => 1.0,
+            Neighbors::ChangeOne => 2.0,
+        };
+        Ok(Self {
+            sizes: sizes.to_vec(),
+            method: settings.method,
+            wanted: settings.wanted.clone(),
+            cells: settings.cells as f64,
+            rho: to_f64_nearest(rho.as_rational()),
+            moved_squared: sides * (rows as f64) * (rows as f64),
+        })
+    }
+
+    /// A table to be measured at a cost of this ρ.
+    pub(crate) fn measure(&self, attributes: &[usize], rho: f64) -> Round {
+        Round::Measure {
+            attributes: attributes.to_vec(),
+            variance: rounded_up(self.variance_for(rho)),
+        }
+    }
+
+    /// The variance of noise that costs this ρ.
+    pub(crate) fn variance_for(&self, rho: f64) -> f64 {
+        self.moved_squared / (2.0 * rho)
+    }
+}
+
+impl Strategy for Rounds {
+    fn begin(&self) -> Box<dyn Asking + '_> {
+        match self.method {
+            Method::Independent => Box::new(independent::Independent::new(self)),
+            Method::Mst => Box::new(mst::Mst::new(self)),
+            Method::Aim => Box::new(aim::Aim::new(self)),
+        }
+    }
+}
+
+/// The variance of the noise on counts by one attribute.
+pub(crate) fn first_variance(method: Method, attributes: usize, moved_squared: f64, rho: f64) -> f64 {
+    let each = match method {
+        Method::Independent => rho / attributes as f64,
+        Method::Mst => mst::FIRST * rho / attributes as f64,
+        Method::Aim => aim::measuring(attributes, rho),
+    };
+    moved_squared / (2.0 * each)
+}
+
+/// A variance as a rational number of few digits, at least as large.
+fn rounded_up(variance: f64) -> Rational {
+    let tiny = 1.0 / 65_536.0;
+    let steps = (variance / tiny).ceil().clamp(1.0, 1e15);
+    from_f64(steps * tiny).expect("finite")
+}
+
+/// An ε for a choice that costs this ρ: ε²/8.
+fn epsilon_of_choice(rho: f64) -> Option<Epsilon> {
+    let epsilon = from_f64((8.0 * rho * SAFE).sqrt())?;
+    Epsilon::rounded_down(&epsilon)
+        .ok()
+        .filter(|epsilon| *epsilon != Epsilon::ZERO)
+}
+
+/// What a measuring round released, as a table with noise.
+pub(crate) fn measured(result: &RoundResult) -> Option<Measured> {
+    match result {
+        RoundResult::Measured {
+            attributes,
+            twice_variance,
+            counts,
+        } => Some(Measured {
+            attributes: attributes.clone(),
+            counts: counts.iter().map(|count| *count as f64).collect(),
+            variance: to_f64_nearest(twice_variance.as_rational()) / 2.0,
+        }),
+        RoundResult::Chosen { .. } => None,
+    }
+}
+
+/// Counts in the steps that scores are in.
+fn in_steps(counts: &[f64]) -> Vec<i64> {
+    let steps = mechanism::STEPS_PER_ROW as f64;
+    counts
+        .iter()
+        .map(|count| (count * steps).round().clamp(-1e15, 1e15) as i64)
+        .collect()
+}
