@@ -58,6 +58,27 @@ pub enum Error {
         /// The number, cut to a readable length.
         text: String,
     },
+    /// A number of runs that is none.
+    #[error(
+        "the number of runs has no such distribution\nhint: write a mean above 0, or a probability to stop between 0 and 1"
+    )]
+    NoRuns,
+    /// Nothing is shuffled, or too much.
+    #[error("{count} shuffled reports are out of range\nhint: count from 1 to 1000000000")]
+    NoReports {
+        /// How many.
+        count: u64,
+    },
+    /// A tree in which nobody takes part.
+    #[error(
+        "a tree without leaves, without participations, or with participations 0 steps apart, is none\nhint: count the steps of the tree, how often one unit takes part at most, and how many steps lie between (1 where that is not known)"
+    )]
+    NoTree,
+    /// A selection, of which nothing else is known.
+    #[error(
+        "the best of a random number of runs is known by its Rényi divergences alone\nhint: ask the accountant \"renyi\", or a Rényi filter"
+    )]
+    RenyiOnly,
     /// Sums of (ε, δ) and sums of ρ do not mix.
     #[error(
         "an (ε, δ) promise and a concentrated one (ρ) were composed, but neither sum bounds the other\nhint: state both as ρ, or convert the ρ total once, at the end, with epsilon_of_concentrated"

@@ -3,8 +3,8 @@
 use crate::composition::{MOST_EPSILONS, Plan, coarsened, rate as sampling_rate};
 use crate::laplace::dominating_ratio;
 use crate::{
-    Delta, Epsilon, Error, Guarantee, Neighbors, PrivacyUnit, Promise, Ratio, Rho, Sampler, rho_of_laplace,
-    rho_of_pure,
+    Delta, Epsilon, Error, Guarantee, Neighbors, PrivacyUnit, Promise, Ratio, Rho, Runs, Sampler,
+    rho_of_laplace, rho_of_pure,
 };
 use exact::{Natural, Rational, ratio};
 use serde::de::Error as _;
@@ -86,6 +86,14 @@ pub enum Event {
     Concentrated {
         /// Its ρ.
         rho: Rho,
+    },
+    /// The best outcome of a random number of runs; the others are not published. Known by its Rényi divergences.
+    Selected {
+        /// One run.
+        #[serde(deserialize_with = "one_level_deeper")]
+        event: Box<Event>,
+        /// How many there are.
+        runs: Runs,
     },
     /// All of these, each possibly chosen after seeing the earlier answers.
     Composed(#[serde(deserialize_with = "one_level_deeper")] Vec<Event>),
@@ -221,6 +229,7 @@ impl Event {
                     }
                 }
                 Event::Concentrated { rho } => add(rho.as_rational(), times)?,
+                Event::Selected { .. } => return Err(Error::RenyiOnly),
                 _ => return Err(Error::MixedPromises),
             }
         }
@@ -259,9 +268,15 @@ impl Event {
     /// When two samplers in it demand different ones.
     pub fn neighbors(&self) -> Result<Option<Neighbors>, Error> {
         let mut demanded = None;
-        for (event, _) in self.leaves() {
-            let Event::SampledGaussian { sampler, .. } = event else {
-                continue;
+        let mut stack: Vec<&Event> = self.leaves().into_iter().map(|(event, _)| event).collect();
+        while let Some(event) = stack.pop() {
+            let sampler = match event {
+                Event::SampledGaussian { sampler, .. } => sampler,
+                Event::Selected { event, .. } => {
+                    stack.extend(event.leaves().into_iter().map(|(event, _)| event));
+                    continue;
+                }
+                _ => continue,
             };
             match demanded.replace(sampler.neighbors()) {
                 Some(other) if other != sampler.neighbors() => return Err(Error::MixedNeighbors),

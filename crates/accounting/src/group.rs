@@ -82,6 +82,11 @@ impl Event {
             Event::Concentrated { rho } => Event::Concentrated {
                 rho: rho.times(u64::from(size).pow(2)),
             },
+            // The theorem is about any two databases and what one run says of them.
+            Event::Selected { event, runs } => Event::Selected {
+                event: Box::new(event.for_group(size)?),
+                runs: runs.clone(),
+            },
             Event::Composed(_) | Event::Repeated { .. } => unreachable!("leaves are simple"),
         })
     }

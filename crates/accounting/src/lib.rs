@@ -19,6 +19,8 @@
 //! - [`renyi_divergence`], [`epsilon_of_renyi`], [`Event::concentrated`] and [`epsilon_of_concentrated`] sum one number per order, or one in all.
 //! - [`optimal_epsilon`], [`advanced_epsilon`] and [`Event::promise`] know (ε, δ) of each event and nothing else.
 //! - [`RenyiFilter`], [`RenyiOdometer`] and [`Spending`] hold when each event is chosen after seeing the earlier answers.
+//! - [`shuffled_epsilon`] says what is left of a local ε when many reports are shuffled. [`Event::tree`], [`Event::truncated_poisson`] and
+//!   [`Event::Selected`] are private learning by trees of sums, batches with an end, and the best of several runs.
 //! - [`smallest_multiplier`] and [`smallest_training_multiplier`] go the other way: the least noise that keeps a target.
 //!
 //! A [`plan`] is how people write such events down, and [`Answers`] asks every accountant about it at once.
@@ -58,6 +60,7 @@ mod gaussian_dp;
 mod group;
 mod laplace;
 mod mills;
+mod overflow;
 mod person;
 pub mod plan;
 mod promise;
@@ -65,7 +68,10 @@ mod quantity;
 mod ratio;
 mod renyi;
 mod sampler;
+mod selected;
+mod shuffled;
 mod theta;
+mod tree;
 mod unit;
 
 pub use accountant::Accountant;
@@ -88,4 +94,6 @@ pub use quantity::{Delta, Epsilon, Rho};
 pub use ratio::Ratio;
 pub use renyi::renyi_divergence;
 pub use sampler::Sampler;
+pub use selected::Runs;
+pub use shuffled::{shuffled_delta, shuffled_epsilon};
 pub use unit::{Neighbors, Period, PrivacyUnit, distance};

@@ -12,8 +12,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Sampler {
-    /// Each unit enters with this probability, independently of all others. For neighbours that add or remove one unit.
+    /// Each unit enters with this probability, independently of all others. For neighbours that add or remove one unit; and for those that blank one,
+    /// so that it may enter and adds nothing (zero-out): with it the step releases (1−q)·N(v, σ²) + q·N(v+x, σ²), and without it, or blank, N(v, σ²).
     Poisson {
+        /// The probability, in [0, 1].
+        rate: Ratio,
+    },
+    /// The same sample, for neighbours that change one unit. Each unit moves the sum by at most Δ₂/2, and so by Δ₂ when it changes: what is clipped to C
+    /// has Δ₂ = 2C.
+    PoissonChangeOne {
         /// The probability, in [0, 1].
         rate: Ratio,
     },
@@ -27,7 +34,9 @@ pub enum Sampler {
     /// One whole epoch: the units are put in a random order and cut into batches, one step each. For neighbours that change one
     /// unit.
     ///
-    /// Each unit is in one batch of an epoch, so an epoch costs one Gaussian. The order is not credited with hiding anything.
+    /// Each unit is in one batch of an epoch, so an epoch costs one Gaussian. The order is not credited with hiding anything. For neighbours that blank
+    /// a unit (zero-out) an epoch is an [`Event::Gaussian`](crate::Event::Gaussian) with Δ₂ = C: its batch is that of the other database, and has lost
+    /// one contribution.
     Shuffled,
 }
 
@@ -36,7 +45,9 @@ impl Sampler {
     pub fn neighbors(&self) -> Neighbors {
         match self {
             Sampler::Poisson { .. } => Neighbors::AddRemove,
-            Sampler::FixedSize { .. } | Sampler::Shuffled => Neighbors::ChangeOne,
+            Sampler::PoissonChangeOne { .. } | Sampler::FixedSize { .. } | Sampler::Shuffled => {
+                Neighbors::ChangeOne
+            }
         }
     }
 
@@ -46,7 +57,7 @@ impl Sampler {
     /// When the rate is above 1, or the batch is larger than the data.
     pub fn rate(&self) -> Result<Rational, Error> {
         let rate = match self {
-            Sampler::Poisson { rate } => rate.as_rational().clone(),
+            Sampler::Poisson { rate } | Sampler::PoissonChangeOne { rate } => rate.as_rational().clone(),
             Sampler::FixedSize { batch: 0, .. } => Rational::ZERO,
             Sampler::FixedSize { of: 0, .. } => {
                 return Err(Error::NotAProbability {

@@ -81,6 +81,109 @@ fn hardly_any_noise_is_answered_or_refused() {
     }
 }
 
+/// Few steps at tiny rates, where one step in millions decides. Their ends were up to a factor of 20 apart, and must still overlap with what they were.
+#[test]
+fn corners_are_narrow() {
+    for (rate, sigma, steps, delta, before) in [
+        ("0.00026", "5", 1588, "1.6e-7", (0.0, 1.0)),
+        (
+            "7.39e-6",
+            "0.3883",
+            1581,
+            "4.57e-4",
+            (0.008_993_465, 0.009_052_564),
+        ),
+        (
+            "1.22e-6",
+            "0.5824",
+            6894,
+            "4.419e-10",
+            (0.001_424_867, 0.031_012_771),
+        ),
+        (
+            "3.003e-5",
+            "0.7293",
+            35,
+            "9.297e-6",
+            (0.001_214_764, 0.001_231_178),
+        ),
+        (
+            "2.813e-6",
+            "1.246",
+            42,
+            "5.647e-11",
+            (0.000_148_609, 0.000_150_431),
+        ),
+        (
+            "2.573e-6",
+            "0.3404",
+            62,
+            "3.568e-6",
+            (0.032_397_856, 0.032_425_655),
+        ),
+        (
+            "1.313e-5",
+            "0.9249",
+            3059,
+            "2.238e-10",
+            (0.008_460_467, 0.008_461_031),
+        ),
+    ] {
+        let curve = Curve::of(&training(rate, sigma, steps), &person()).unwrap();
+        let asked = Delta::parse(delta).unwrap();
+        let found = curve.epsilon(&asked).unwrap();
+        let (low, high) = (found.lower.to_f64_down(), found.upper.to_f64_up());
+        assert!(high - low <= 1e-6 * high, "{rate} {sigma}: [{low}, {high}]");
+        assert!(
+            before.0 <= high && low <= before.1,
+            "{rate} {sigma}: [{low}, {high}] and {before:?}"
+        );
+        // The other way round, which is computed around another point.
+        assert!(curve.delta(&found.upper).unwrap().lower <= asked);
+        assert!(curve.delta(&found.lower).unwrap().upper >= asked);
+    }
+}
+
+#[test]
+fn a_changed_unit_costs_more_than_one_that_goes_and_less_than_two() {
+    let sigma = exact::parse_decimal("1").unwrap();
+    // Both have the noise of one clipping norm: σ/Δ₂ is half where a unit changes.
+    let changing = Event::Repeated {
+        event: Box::new(Event::SampledGaussian {
+            sampler: Sampler::PoissonChangeOne {
+                rate: Ratio::parse("0.01").unwrap(),
+            },
+            multiplier_squared: Ratio::at_most(&(&sigma * &sigma * ratio(1, 4))),
+        }),
+        times: 1000,
+    };
+    let row = PrivacyUnit::new("row", Neighbors::ChangeOne);
+    let delta = Delta::parse("1e-5").unwrap();
+    let found = Curve::of(&changing, &row).unwrap().epsilon(&delta).unwrap();
+    let (low, high) = (found.lower.to_f64_down(), found.upper.to_f64_up());
+    assert!(high - low < 1e-6 * high, "[{low}, {high}]");
+    let one = 1.828_236_666_516_56;
+    assert!(low > 1.3 * one && high < 2.2 * one, "[{low}, {high}]");
+    // A removal and an addition, at the same δ for both, is a group of two: far more than the truth.
+    let renyi = Accountant::Renyi
+        .epsilon(&changing, &row, &delta)
+        .unwrap()
+        .to_f64_up();
+    assert!(renyi > high && renyi < 1.3 * high, "{renyi} {high}");
+    assert!(Curve::of(&changing, &person()).is_err());
+    let found = smallest_training_multiplier(
+        &Sampler::PoissonChangeOne {
+            rate: Ratio::parse("0.01").unwrap(),
+        },
+        1000,
+        &Epsilon::rounded_up(&exact::from_f64(high).unwrap()).unwrap(),
+        &delta,
+    )
+    .unwrap();
+    let multiplier = exact::to_f64_nearest(found.as_rational());
+    assert!((multiplier - 0.5).abs() < 1e-6, "{multiplier}");
+}
+
 #[test]
 fn a_small_delta_is_not_lost_in_rounding() {
     // An accountant that transforms the untilted distribution claims 5.9600 here.

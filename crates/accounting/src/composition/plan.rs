@@ -56,7 +56,8 @@ impl Sharer<'_> {
 /// ln(1 + q(e^ε − 1)), rounded up. Its δ is q·δ.
 ///
 /// Balle, Barthe and Gaboardi 2018: for Poisson samples and a unit added or removed, and for sets of a fixed size, drawn
-/// without replacement, and a unit that changes.
+/// without replacement, and a unit that changes. For Poisson samples and a unit that changes it is their Theorem 2: the step is compared with itself
+/// on the changed unit and, in part, on none, which is no further away.
 ///
 /// # Errors
 /// When the rate is no probability.
@@ -125,7 +126,7 @@ impl<'a> Plan<'a> {
     /// Sorts the simple events in `event`.
     ///
     /// # Errors
-    /// When a sampler takes more than there is.
+    /// When a sampler takes more than there is, or something is known by its Rényi divergences alone.
     pub(crate) fn of(event: &'a Event) -> Result<Self, Error> {
         let mut plan = Self::default();
         for (event, times) in event.leaves() {
@@ -169,6 +170,7 @@ impl<'a> Plan<'a> {
                 Event::Concentrated { rho } => {
                     *plan.sharers.entry(Sharer::Concentrated(rho)).or_default() += times
                 }
+                Event::Selected { .. } => return Err(Error::RenyiOnly),
                 // Leaves are simple.
                 Event::Composed(_) | Event::Repeated { .. } => {}
             }

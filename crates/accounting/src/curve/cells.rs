@@ -47,7 +47,8 @@ impl LossDistribution {
                 sampled(distribution, distribution.direction, step, reach)
             }
             // Only contours are made of these.
-            LossDistribution::Truncated(_) => None,
+            LossDistribution::Truncated(_) | LossDistribution::CutChanged(_) => None,
+            LossDistribution::Changed(_) => None,
             LossDistribution::FixedSize(distribution) => super::fixed_size::cells(distribution, step, reach),
             LossDistribution::DiscreteGaussian {
                 variance,

@@ -41,11 +41,13 @@
 //! larger than their sum, so that rounding stays relative to δ, however small δ is.
 
 use super::ball::Ball;
+use super::changed::Changed;
 use super::distribution::{Falling, Line, LossDistribution, RoughLoss};
+use super::terms::Terms;
 use super::truncated::Truncated;
 
 /// Relative size of what may be left out, each of aliases, tail and the tails of steps.
-const LEFT_OUT: f64 = 1e-10;
+pub(super) const LEFT_OUT: f64 = 1e-10;
 /// The most evaluations of loss nodes that are worth it.
 const MOST_WORK: f64 = 2e7;
 /// Points of a contour: as it is, and smoothed.
@@ -55,8 +57,6 @@ const SMOOTHED_POINTS: usize = 1 << 17;
 const SMOOTHED_WIDTH: f64 = 5e-7;
 /// No contour further out than this is tried, nor one closer to the pole at 0.
 const C_RANGE: (f64, f64) = (1e-7, 1e11);
-/// Phases that are made from one, before the next is computed.
-const TURNS: usize = 32;
 
 /// LossDistributions, and how often each occurs.
 pub(super) type LossDistributions = Vec<(LossDistribution, f64)>;
@@ -85,14 +85,6 @@ struct Smoothing {
     /// As the contour's, for the density: M.
     terms: Terms,
     tail: f64,
-}
-
-/// Terms of a sum over k, and how far they are off together.
-#[derive(Default)]
-struct Terms {
-    values: Vec<(f64, f64)>,
-    error: f64,
-    size: f64,
 }
 
 /// What is asked: the ε of this ln δ, or the δ of this ε.
@@ -228,6 +220,11 @@ fn cut(distributions: &LossDistributions, log_delta: f64) -> (LossDistributions,
                 beyond += lost * times;
                 (LossDistribution::Truncated(cut), *times)
             }
+            LossDistribution::Changed(step) if step.sigma.lower() >= LEAST_SIGMA => {
+                let (cut, lost) = Changed::new(step, (share / times).max(1e-300));
+                beyond += lost * times;
+                (LossDistribution::CutChanged(cut), *times)
+            }
             other => (*other, *times),
         })
         .collect();
@@ -236,6 +233,17 @@ fn cut(distributions: &LossDistributions, log_delta: f64) -> (LossDistributions,
 
 /// Steps with less noise than this are not cut.
 const LEAST_SIGMA: f64 = 1e-4;
+
+/// How much a contour is smoothed, if it needs to be.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Smooth {
+    /// Not at all: then there may be none.
+    Never,
+    /// By what costs about this part of ε.
+    Width(f64),
+    /// By a Gaussian of this variance.
+    Variance(f64),
+}
 
 /// Where a contour goes.
 struct Course {
@@ -249,13 +257,23 @@ struct Course {
 
 impl Course {
     fn new(distributions: &LossDistributions, aim: Aim) -> Option<Self> {
-        let rough = &RoughLosses::new(distributions);
+        let rough = RoughLosses::new(distributions);
         let c = rough.aim(aim)?;
         let (saddle, height) = rough.saddle(c);
         let (epsilon, log_delta) = match aim {
             Aim::Delta(log_delta) => (saddle, log_delta),
             Aim::Epsilon(epsilon) => (epsilon, height),
         };
+        Self::through(distributions, &rough, c, (epsilon, log_delta))
+    }
+
+    /// Along Re z = c, for this ε, where δ is about e^`log_delta`.
+    fn through(
+        distributions: &LossDistributions,
+        rough: &RoughLosses,
+        c: f64,
+        (epsilon, log_delta): (f64, f64),
+    ) -> Option<Self> {
         let aim = log_delta + libm::log(LEFT_OUT);
         let (up, down) = (
             alias_exponent(rough, c, epsilon, aim, true)?,
@@ -294,16 +312,16 @@ impl Course {
                 let log_moment = distribution
                     .log_moment(self.c, tolerance(distributions, *times))?
                     .upper();
-                Some((distribution.decay(self.c, log_moment), *times))
+                Some((distribution.decay(self.c, log_moment, *times), *times))
             })
             .collect()
     }
 
-    /// The variance of a Gaussian for which so many points suffice, and which costs no more than it may, if that is possible.
-    fn variance(&self) -> f64 {
+    /// The variance of a Gaussian for which so many points suffice, and which costs no more than this part of ε, if that is possible.
+    fn variance(&self, width: f64) -> f64 {
         let epsilon = self.epsilon.max(1e-3 / (1.0 + self.c));
         // The ends are v(1+c) apart, and |M| has fallen by what may be left out at t = √(2·ln/v).
-        let wanted = SMOOTHED_WIDTH * epsilon / (1.0 + self.c);
+        let wanted = width * epsilon / (1.0 + self.c);
         let possible = -2.2 * libm::log(LEFT_OUT) / libm::pow(self.eta * SMOOTHED_POINTS as f64, 2.0);
         wanted.max(possible)
     }
@@ -312,6 +330,15 @@ impl Course {
 impl Contour {
     /// A contour that is good near `aim`: as it is, or smoothed where that takes fewer points.
     pub(super) fn new(distributions: &LossDistributions, aim: Aim) -> Option<Self> {
+        Self::made(distributions, aim, Smooth::Width(SMOOTHED_WIDTH))
+    }
+
+    /// A contour that is good near `aim`, as it is.
+    pub(super) fn sharp(distributions: &LossDistributions, aim: Aim) -> Option<Self> {
+        Self::made(distributions, aim, Smooth::Never)
+    }
+
+    fn made(distributions: &LossDistributions, aim: Aim, smoothing: Smooth) -> Option<Self> {
         if !distributions
             .iter()
             .all(|(distribution, _)| distribution.has_lines())
@@ -327,23 +354,54 @@ impl Contour {
                 rough.saddle(c).1.min(0.0) - 5.0
             }
         };
-        let (mut distributions, beyond) = cut(distributions, log_delta);
+        let (distributions, beyond) = cut(distributions, log_delta);
         let course = Course::new(&distributions, aim)?;
+        Self::on(&course, distributions, beyond, smoothing)
+    }
+
+    /// A contour for distributions that are cut already, good near this ε, where δ is about e^`log_delta` or more.
+    pub(super) fn near(
+        distributions: LossDistributions,
+        (epsilon, log_delta): (f64, f64),
+        beyond: f64,
+        smoothing: Smooth,
+    ) -> Option<Self> {
+        let rough = RoughLosses::new(&distributions);
+        let c = rough.aim(Aim::Epsilon(epsilon))?;
+        let course = Course::through(&distributions, &rough, c, (epsilon, log_delta))?;
+        Self::on(&course, distributions, beyond, smoothing)
+    }
+
+    /// Along this course, as it is where that is short.
+    fn on(
+        course: &Course,
+        mut distributions: LossDistributions,
+        beyond: f64,
+        smoothing: Smooth,
+    ) -> Option<Self> {
         let mut falling = course.falling(&distributions)?;
-        let variance = course.variance();
+        let (variance, sharp) = match smoothing {
+            Smooth::Never => (f64::INFINITY, POINTS as f64),
+            Smooth::Width(width) if width > 1e-5 => (course.variance(width), 0.1 * POINTS as f64),
+            Smooth::Width(width) => (course.variance(width), POINTS as f64),
+            Smooth::Variance(variance) => (variance, 0.1 * POINTS as f64),
+        };
         let least = libm::sqrt(-2.0 * libm::log(LEFT_OUT) / variance) / course.eta;
-        let found = tail(&falling, course.aim, course.eta, (2.0 * least).max(500.0));
+        let found = tail(&falling, course.aim, course.eta, (2.0 * least).max(sharp));
         if let Some((end, tail)) = found {
             let count = (end / course.eta).ceil() as usize;
-            if count <= POINTS.max(least as usize) {
-                return Self::along(&course, &distributions, count, (tail, None), beyond);
+            if count as f64 <= sharp.max(least) {
+                return Self::along(course, &distributions, count, (tail, None), beyond);
             }
+        }
+        if variance.is_infinite() {
+            return None;
         }
         let gaussian = LossDistribution::Gaussian {
             mu_squared: Ball::exact(variance),
         };
         falling.push((
-            gaussian.decay(course.c, gaussian.log_moment(course.c, 1e-12)?.upper()),
+            gaussian.decay(course.c, gaussian.log_moment(course.c, 1e-12)?.upper(), 1.0),
             1.0,
         ));
         distributions.push((gaussian, 1.0));
@@ -355,7 +413,7 @@ impl Contour {
         let density = density_tail(&falling, variance, aim, course.eta, most)?;
         let count = count.max((density.0 / course.eta).ceil() as usize);
         Self::along(
-            &course,
+            course,
             &distributions,
             count,
             (high, Some((variance, density.1))),
@@ -411,6 +469,11 @@ impl Contour {
                 density.push((twice * value.0, twice * value.1), twice * error * (1.0 + 1e-9));
             }
         }
+        // The Gaussian moves losses to distant points, too: its moment at x is e^(x(x+1)v/2).
+        let spread = smoothing.map_or(0.0, |(variance, _)| variance);
+        let aliases = course
+            .aliases
+            .map(|(x, bound)| (x, bound + 0.5 * x * (x + 1.0) * spread * (1.0 + 1e-9)));
         let smoothing = smoothing.map(|(variance, tail)| Smoothing {
             variance,
             terms: density,
@@ -423,7 +486,7 @@ impl Contour {
             terms,
             scale,
             tail,
-            aliases: course.aliases,
+            aliases,
             beyond,
             smoothing,
         })
@@ -468,6 +531,12 @@ impl Contour {
     /// About how fast ln δ falls with ε.
     pub(super) fn slope(&self) -> f64 {
         self.c
+    }
+
+    /// About the density of the loss at ε, where it was smoothed.
+    pub(super) fn rough_density(&self, epsilon: f64) -> Option<f64> {
+        let sum = self.smoothing.as_ref()?.terms.sum(self.eta, epsilon);
+        Some(sum.middle * libm::exp(self.scale - self.c * epsilon)).filter(|density| density.is_finite())
     }
 
     /// The ε for which it was made.
@@ -516,39 +585,6 @@ fn power((re, im): (f64, f64), off: f64) -> ((f64, f64), f64) {
     // |e^d − 1| ≤ |d|(1 + |d|) for |d| ≤ 1. The difference with the scale was rounded, too.
     let off = off * (1.0 + off) + f64::EPSILON * (8.0 + re.abs());
     ((size * cosine, size * sine), size * off * (1.0 + 1e-9) + 1e-300)
-}
-
-impl Terms {
-    fn push(&mut self, value: (f64, f64), error: f64) {
-        self.size += libm::hypot(value.0, value.1) * (1.0 + 1e-9);
-        self.error += error;
-        self.values.push(value);
-    }
-
-    /// η/2π times Σ over k of the real part of the term times e^(−ikηε).
-    fn sum(&self, eta: f64, epsilon: f64) -> Ball {
-        let turn = |k: usize| {
-            let (sine, cosine) = libm::sincos(k as f64 * eta * epsilon);
-            (cosine, -sine)
-        };
-        let steps: Vec<(f64, f64)> = (0..TURNS).map(turn).collect();
-        let mut sum = 0.0;
-        for (block, values) in self.values.chunks(TURNS).enumerate() {
-            let (mut re, mut im) = (0.0, 0.0);
-            for (value, step) in values.iter().zip(&steps) {
-                re += value.0 * step.0 - value.1 * step.1;
-                im += value.0 * step.1 + value.1 * step.0;
-            }
-            let start = turn(block * TURNS);
-            sum += re * start.0 - im * start.1;
-        }
-        // Angles are rounded once, each up to the largest; products, sums of 32, and sums over blocks.
-        let count = self.values.len() as f64;
-        let angle = count * eta * epsilon.abs();
-        let rounding = f64::EPSILON * (angle + count / TURNS as f64 + 2.0 * TURNS as f64 + 20.0);
-        let sum = Ball::exact(sum).widened(self.size * rounding * (1.0 + 1e-6) + self.error * (1.0 + 1e-6));
-        sum * Ball::exact(eta).over(Ball::exact(2.0) * Ball::pi())
-    }
 }
 
 /// The x above or below c that bounds the aliases on its side with the shortest period, and that period.

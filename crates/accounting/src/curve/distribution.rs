@@ -6,9 +6,11 @@
 //! of differential privacy via characteristic function"), so moments multiply.
 
 use super::ball::{Ball, Complex};
+use super::changed::{self, Changed, RoughChanged};
+use super::decay::Decay;
 use super::fixed_size;
 use super::log_add;
-use super::sampled::{Decay, Direction, Line as SampledLine, Rough, Sampled};
+use super::sampled::{Direction, Line as SampledLine, Rough, Sampled};
 use super::truncated::{Truncated, TruncatedLine};
 
 /// One distribution of loss.
@@ -48,6 +50,10 @@ pub(super) enum LossDistribution {
     Truncated(Truncated),
     /// A step of training on a sample of fixed size.
     FixedSize(Sampled),
+    /// A step of training on a Poisson sample, for a unit that changes.
+    Changed(Sampled),
+    /// The same without its far tails.
+    CutChanged(Changed),
     /// Discrete Gaussian noise on one number: lattice only.
     DiscreteGaussian {
         /// σ² in grid steps.
@@ -75,6 +81,9 @@ impl LossDistribution {
         let t = eta * count as f64;
         match self {
             LossDistribution::Truncated(step) => step.line(c, eta, count, tolerance).map(Line::Truncated),
+            LossDistribution::CutChanged(step) => step.line(c, eta, count, tolerance).map(Line::Truncated),
+            // Contours are made of what is cut.
+            LossDistribution::Changed(_) => None,
             LossDistribution::Sampled(distribution) => distribution.line(c, t, tolerance).map(Line::Sampled),
             LossDistribution::FixedSize(distribution) => {
                 fixed_size::line(distribution, c, t, tolerance).map(Line::Sampled)
@@ -95,8 +104,11 @@ impl LossDistribution {
             let mu_squared = Ball::exact(*sensitivity).square().over(*variance);
             return LossDistribution::Gaussian { mu_squared }.log_moment(c, tolerance);
         }
-        if let LossDistribution::Truncated(step) = self {
-            return step.log_moment(c, tolerance);
+        match self {
+            LossDistribution::Truncated(step) => return step.log_moment(c, tolerance),
+            LossDistribution::CutChanged(step) => return step.log_moment(c, tolerance),
+            LossDistribution::Changed(step) => return changed::log_moment(step, c, tolerance),
+            _ => {}
         }
         let found = self.line(c, 0.0, 0, tolerance).map(|line| match line {
             Line::Sampled(line) => line.real().ln_1p(),
@@ -138,6 +150,8 @@ impl LossDistribution {
             | LossDistribution::Sampled(_)
             | LossDistribution::Truncated(_)
             | LossDistribution::FixedSize(_)
+            | LossDistribution::Changed(_)
+            | LossDistribution::CutChanged(_)
             | LossDistribution::DiscreteGaussian { .. } => None,
         }
     }
@@ -184,12 +198,14 @@ impl LossDistribution {
             LossDistribution::Sampled(_)
             | LossDistribution::Truncated(_)
             | LossDistribution::FixedSize(_)
+            | LossDistribution::Changed(_)
+            | LossDistribution::CutChanged(_)
             | LossDistribution::DiscreteGaussian { .. } => Complex::ZERO,
         }
     }
 
-    /// At least ln|M(c + it')| for all t' ≥ t.
-    pub(super) fn decay(&self, c: f64, log_moment: f64) -> Falling {
+    /// At least ln|M(c + it')| for all t' ≥ t, to be raised to this power.
+    pub(super) fn decay(&self, c: f64, log_moment: f64, times: f64) -> Falling {
         match self {
             LossDistribution::Gaussian { mu_squared } => Falling::Gaussian {
                 log_moment,
@@ -223,14 +239,19 @@ impl LossDistribution {
                     edges: cosh - libm::log(4.0 * libm::sinh(epsilon / 2.0)) + 1e-9 + 1e-15 * beta * epsilon,
                 }
             }
-            LossDistribution::Response { .. } | LossDistribution::DiscreteGaussian { .. } => {
-                Falling::Never { log_moment }
-            }
+            LossDistribution::Response { .. }
+            | LossDistribution::DiscreteGaussian { .. }
+            | LossDistribution::Changed(_) => Falling::Never { log_moment },
             LossDistribution::Sampled(_) | LossDistribution::FixedSize(_) if log_moment > 600.0 => {
                 Falling::Never { log_moment }
             }
-            LossDistribution::Truncated(_) if log_moment > 600.0 => Falling::Never { log_moment },
-            LossDistribution::Truncated(step) => Falling::Sampled(step.decay(c, libm::exp(log_moment))),
+            LossDistribution::Truncated(_) | LossDistribution::CutChanged(_) if log_moment > 600.0 => {
+                Falling::Never { log_moment }
+            }
+            LossDistribution::Truncated(step) => {
+                Falling::Sampled(step.decay(c, libm::exp(log_moment), times))
+            }
+            LossDistribution::CutChanged(step) => Falling::Sampled(step.decay(c, libm::exp(log_moment))),
             LossDistribution::Sampled(distribution) => {
                 Falling::Sampled(distribution.decay(c, libm::exp(log_moment)))
             }
@@ -339,6 +360,7 @@ impl Falling {
 pub(super) enum RoughLoss {
     Closed(LossDistribution),
     Sampled(Rough),
+    Changed(RoughChanged),
 }
 
 impl RoughLoss {
@@ -347,6 +369,8 @@ impl RoughLoss {
             LossDistribution::Sampled(sampled) => Self::Sampled(Rough::new(sampled, false, f64::INFINITY)),
             LossDistribution::Truncated(cut) => Self::Sampled(Rough::new(&cut.step, false, cut.high)),
             LossDistribution::FixedSize(sampled) => Self::Sampled(Rough::new(sampled, true, f64::INFINITY)),
+            LossDistribution::Changed(step) => Self::Changed(RoughChanged::new(step, 12.0)),
+            LossDistribution::CutChanged(cut) => Self::Changed(RoughChanged::new(&cut.step, cut.high)),
             LossDistribution::DiscreteGaussian {
                 variance,
                 sensitivity,
@@ -361,6 +385,7 @@ impl RoughLoss {
     pub(super) fn at(&self, c: f64) -> (f64, f64, f64) {
         match self {
             Self::Sampled(rough) => rough.at(c),
+            Self::Changed(rough) => rough.at(c),
             Self::Closed(LossDistribution::Gaussian { mu_squared }) => {
                 let mu = mu_squared.middle;
                 (0.5 * mu * c * (c + 1.0), mu * (c + 0.5), mu)
@@ -410,6 +435,8 @@ impl RoughLoss {
                 LossDistribution::Sampled(_)
                 | LossDistribution::Truncated(_)
                 | LossDistribution::FixedSize(_)
+                | LossDistribution::Changed(_)
+                | LossDistribution::CutChanged(_)
                 | LossDistribution::DiscreteGaussian { .. },
             ) => (0.0, 0.0, 0.0),
         }

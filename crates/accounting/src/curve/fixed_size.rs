@@ -17,8 +17,9 @@
 //! practice"). The bounds on φ and X off the real line are those of `sampled`.
 
 use super::ball::Ball;
+use super::decay::Decay;
 use super::masses::{Cells, Collector};
-use super::sampled::{Decay, Direction, Line, Node, Sampled};
+use super::sampled::{Direction, Line, Node, Sampled};
 use std::sync::OnceLock;
 
 /// Nodes in a panel, and the ellipse.

@@ -15,15 +15,21 @@
 
 mod ball;
 mod cells;
+mod changed;
 mod contour;
+mod decay;
 mod distribution;
 mod fixed_size;
 mod fourier;
+#[cfg(test)]
+mod jump_tests;
+mod jumps;
 mod lattice;
 mod masses;
 mod profile;
 mod reading;
 mod sampled;
+mod terms;
 #[cfg(test)]
 mod tests;
 mod truncated;
@@ -33,7 +39,7 @@ use crate::{
     Delta, Epsilon, Error, Event, Guarantee, PrivacyUnit, Promise, Sampler, delta_of_gaussian,
     epsilon_of_gaussian,
 };
-use ball::Ball;
+pub(crate) use ball::Ball;
 use contour::{LossDistributions, log_moment};
 use distribution::LossDistribution;
 use exact::{Interval, Natural, Rational, from_f64, ratio};
@@ -448,15 +454,24 @@ fn exact_count(times: &Natural) -> Result<f64, Error> {
     }
 }
 
-/// ln δ(ε) of sampled Gaussian steps, by the saddle-point approximation: for choosing, never for promising.
+/// ln δ(ε) of sampled Gaussian steps, by the saddle-point approximation or that of one step: for choosing, never for promising.
 pub(crate) fn rough_log_delta(sampler: &Sampler, rate: f64, sigma: f64, steps: f64, epsilon: f64) -> f64 {
     let step = Sampled {
         rate: Ball::exact(rate),
         sigma: Ball::exact(sigma),
         direction: Direction::Remove,
     };
+    // Where the unit is hardly ever in a step, one of them decides, and there is no saddle point.
+    if matches!(sampler, Sampler::Poisson { .. }) && steps * rate < 0.5 {
+        return jumps::log_delta_of_jump(&step, steps, epsilon);
+    }
     let distribution = match sampler {
         Sampler::FixedSize { .. } => LossDistribution::FixedSize(step),
+        // A contribution is half as far from nothing as two may be apart.
+        Sampler::PoissonChangeOne { .. } => LossDistribution::Changed(Sampled {
+            sigma: Ball::exact(2.0 * sigma),
+            ..step
+        }),
         _ => LossDistribution::Sampled(step),
     };
     contour::RoughLosses::new(&vec![(distribution, steps)]).log_delta(epsilon)

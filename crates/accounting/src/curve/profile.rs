@@ -1,39 +1,85 @@
 //! The ways to δ(ε), and what is read off it.
 
-use super::contour::{Aim, Contour, LossDistributions, log_kappa, log_moment, orders};
+use super::ball::Ball;
+use super::contour::{Aim, Contour, LossDistributions, Smooth, log_kappa, log_moment, orders};
+use super::distribution::LossDistribution;
+use super::jumps::{Jumps, WIDTH, epsilon_of_jump, log_delta_of_jump};
 use super::lattice::{self, Lattice};
+use super::sampled::Direction;
 use crate::Error;
+use std::ops::Range;
 
-/// An interval of this relative width is not the last word: other ways are asked, too.
+/// An interval of this relative width is not the last word: other contours are asked, too, and one of this, also the lattice.
+const WIDE: f64 = 1e-6;
 const ROUGH: f64 = 1e-2;
+
+/// A way to a profile that is good near an aim.
+type Way = fn(&LossDistributions, Aim) -> Option<Profile>;
 
 /// ln δ(ε), by one of the ways to it.
 pub(super) enum Profile {
     Contour(Contour),
+    Jumps(Box<Jumps>),
     Lattice(Box<Lattice>),
 }
 
 impl Profile {
-    /// The ways, from the sharpest to the most patient.
-    fn ways() -> [fn(&LossDistributions, Aim) -> Option<Self>; 3] {
+    /// The ways, from the sharpest to the most patient, and how narrow what the earlier ones found must be to leave it out.
+    fn ways() -> [(f64, Way); 6] {
         [
-            |distributions, aim| Contour::new(distributions, aim).map(Profile::Contour),
-            |distributions, aim| {
+            (WIDE, |distributions, aim| {
+                // Where the unit is hardly ever in a step at all.
+                Self::jumps(distributions, aim, 0.0..0.5)
+                    .map(Box::new)
+                    .map(Profile::Jumps)
+            }),
+            (WIDE, |distributions, aim| {
+                Contour::sharp(distributions, aim).map(Profile::Contour)
+            }),
+            (WIDE, |distributions, aim| {
+                Self::jumps(distributions, aim, 0.5..f64::INFINITY)
+                    .map(Box::new)
+                    .map(Profile::Jumps)
+            }),
+            (WIDE, |distributions, aim| {
+                Contour::new(distributions, aim).map(Profile::Contour)
+            }),
+            (ROUGH, |distributions, aim| {
                 Lattice::new(distributions, aim, lattice::POINTS)
                     .map(Box::new)
                     .map(Profile::Lattice)
-            },
-            |distributions, aim| {
+            }),
+            (ROUGH, |distributions, aim| {
                 Lattice::new(distributions, aim, lattice::MANY_POINTS)
                     .map(Box::new)
                     .map(Profile::Lattice)
-            },
+            }),
         ]
+    }
+
+    /// For sampled steps alone that remove a unit, which is in so many of them on average.
+    fn jumps(distributions: &LossDistributions, aim: Aim, often: Range<f64>) -> Option<Jumps> {
+        let [(LossDistribution::Sampled(step), times)] = distributions[..] else {
+            return None;
+        };
+        if !often.contains(&(times * step.rate.middle)) {
+            return None;
+        }
+        match aim {
+            Aim::Delta(log_delta) => {
+                Jumps::aimed(&step, times, log_delta, epsilon_of_jump(&step, times, log_delta))
+            }
+            Aim::Epsilon(epsilon) => {
+                let log_delta = log_delta_of_jump(&step, times, epsilon);
+                Jumps::new(&step, times, (epsilon, log_delta - 2.0), Smooth::Width(WIDTH))
+            }
+        }
     }
 
     fn log_delta(&self, epsilon: f64) -> Option<(f64, f64)> {
         match self {
             Profile::Contour(contour) => contour.log_delta(epsilon),
+            Profile::Jumps(jumps) => jumps.log_delta(epsilon),
             Profile::Lattice(lattice) => lattice.log_delta(epsilon),
         }
     }
@@ -41,6 +87,7 @@ impl Profile {
     fn slope(&self) -> f64 {
         match self {
             Profile::Contour(contour) => contour.slope(),
+            Profile::Jumps(jumps) => jumps.slope(),
             Profile::Lattice(lattice) => lattice.slope(),
         }
     }
@@ -97,6 +144,7 @@ impl Profile {
     fn precision(&self) -> f64 {
         match self {
             Profile::Contour(contour) => contour.precision(),
+            Profile::Jumps(jumps) => jumps.precision(),
             Profile::Lattice(_) => 1e-13,
         }
     }
@@ -105,6 +153,7 @@ impl Profile {
     fn guess(&self) -> f64 {
         match self {
             Profile::Contour(contour) => contour.guess(),
+            Profile::Jumps(jumps) => jumps.guess(),
             Profile::Lattice(lattice) => lattice.guess(),
         }
     }
@@ -153,13 +202,42 @@ pub(super) fn certainly_below(distributions: &LossDistributions, epsilon: f64, l
     if lattice::largest(distributions).is_some_and(|largest| largest <= epsilon) {
         return true;
     }
+    // Where a unit is added, a bound on the moments is as good, and soon there.
+    let quick = |c: f64| {
+        let mut sum = 0.0;
+        for (distribution, times) in distributions {
+            match distribution {
+                LossDistribution::Sampled(step) if step.direction == Direction::Add => {
+                    sum += times * step.log_moment_of_adding(c) * (1.0 + 1e-12);
+                }
+                _ => return None,
+            }
+        }
+        Some(sum)
+    };
     // e^(cε) with c in units of 1/ε.
     [2.0, 4.0, 8.0, 16.0, 32.0, 64.0].iter().any(|part| {
         let c = part / epsilon;
         c < 1e6
-            && log_moment(distributions, c)
+            && quick(c)
+                .or_else(|| log_moment(distributions, c))
                 .is_some_and(|moment| moment + log_kappa(c) - c * epsilon + 1e-9 < log_delta)
     })
+}
+
+/// Whether δ(0), the total variation, is certainly at most e^`log_delta`: it is at most the sum of those of sampled steps, and of one step it is
+/// q·(2Φ(1/2σ) − 1).
+fn nothing_needed(distributions: &LossDistributions, log_delta: f64) -> bool {
+    let mut sum = Ball::ZERO;
+    for (distribution, times) in distributions {
+        let LossDistribution::Sampled(step) = distribution else {
+            return false;
+        };
+        let half = Ball::exact(0.5).over(step.sigma);
+        let variation = step.rate * (Ball::ONE - Ball::exact(2.0) * half.normal_tail());
+        sum = sum + Ball::exact(*times) * variation;
+    }
+    sum.upper() <= libm::exp(log_delta) * (1.0 - 1e-12)
 }
 
 /// Two ends around the smallest ε at which ln δ(ε) is at most `log_delta`, itself between two ends.
@@ -167,22 +245,25 @@ pub(super) fn smallest_epsilon(
     distributions: &LossDistributions,
     log_delta: (f64, f64),
 ) -> Result<(f64, f64), Error> {
-    if distributions.is_empty() {
+    if distributions.is_empty() || nothing_needed(distributions, log_delta.0) {
         return Ok((0.0, 0.0));
     }
     let (mut lower, mut upper) = (
         0.0f64,
         lattice::largest(distributions).map_or(f64::INFINITY, f64::next_up),
     );
-    for way in Profile::ways() {
+    for (enough, way) in Profile::ways() {
+        if upper.is_finite() && upper - lower <= enough * upper {
+            return Ok((lower.min(upper), upper));
+        }
         if let Some(found) =
             way(distributions, Aim::Delta(log_delta.0)).and_then(|profile| profile.solve(log_delta))
         {
             (lower, upper) = (lower.max(found.0), upper.min(found.1));
         }
-        if upper.is_finite() && upper - lower <= ROUGH * upper {
-            return Ok((lower.min(upper), upper));
-        }
+    }
+    if upper.is_finite() && upper - lower <= ROUGH * upper {
+        return Ok((lower.min(upper), upper));
     }
     // Markov's inequality at the best of some moments: δ ≤ κ(c)·M(c)·e^(−cε). Never tight, always there.
     let markov = |c: f64| {
@@ -207,15 +288,16 @@ pub(super) fn delta_between(distributions: &LossDistributions, epsilon: (f64, f6
         return (0.0, 0.0);
     }
     let (mut lower, mut upper) = (f64::NEG_INFINITY, 0.0f64);
-    for way in Profile::ways() {
+    for (enough, way) in Profile::ways() {
+        // A millionth of ε is more of δ.
+        if upper - lower <= enough.max(1e-4) {
+            break;
+        }
         let Some(profile) = way(distributions, Aim::Epsilon(epsilon.0)) else {
             continue;
         };
         if let (Some(high), Some(low)) = (profile.log_delta(epsilon.0), profile.log_delta(epsilon.1)) {
             (lower, upper) = (lower.max(low.0), upper.min(high.1));
-        }
-        if upper - lower <= ROUGH {
-            break;
         }
     }
     if upper - lower > ROUGH {

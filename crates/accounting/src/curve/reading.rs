@@ -155,6 +155,7 @@ impl Reading {
                     what: "something known by its ρ alone",
                 });
             }
+            Event::Selected { .. } => return Err(Error::RenyiOnly),
             Event::Composed(_) | Event::Repeated { .. } => unreachable!("leaves are simple"),
         }
         Ok(())
@@ -176,7 +177,10 @@ impl Reading {
         if rate.is_zero() {
             return Ok(());
         }
-        self.attained &= matches!(sampler, Sampler::Poisson { .. });
+        self.attained &= matches!(
+            sampler,
+            Sampler::Poisson { .. } | Sampler::PoissonChangeOne { .. }
+        );
         // Seeing everything tells no less than seeing nearly everything, where 1 − q would be lost in rounding.
         let nearly_all = rate > Rational::ONE - ratio(1, 1_000_000_000);
         self.attained &= !nearly_all || rate.is_one();
@@ -192,6 +196,11 @@ impl Reading {
             direction: Direction::Remove,
         };
         let (kind, distribution) = match sampler {
+            // One contribution is half as far from nothing as two may be from each other.
+            Sampler::PoissonChangeOne { .. } => {
+                let sigma = step.sigma * Ball::exact(2.0);
+                (7, LossDistribution::Changed(Sampled { sigma, ..step }))
+            }
             Sampler::FixedSize { .. } => (5, LossDistribution::FixedSize(step)),
             _ => (6, LossDistribution::Sampled(step)),
         };

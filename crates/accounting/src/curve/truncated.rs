@@ -9,7 +9,7 @@
 //! With X, L, λ = α ± it as in `sampled`, M(z) = ∫ φX^λ ds over [low, high]. Since ∫ φ = ∫ φX = 1 over all s,
 //!
 //! ```text
-//! M(c) − 1 = ∫ φ·(X^α − 1 − α(X − 1)) ds − (tail of φ) − α·(tail of φ(X − 1)),    M(c + it) − M(c) = ∫ φX^α·(e^(±itL) − 1) ds.
+//! M(c) − 1 = ∫ φ·(X^α − 1 − α(X − 1)) ds − (tails of φ) − α·(tails of φ(X − 1)),    M(c + it) − M(c) = ∫ φX^α·(e^(±itL) − 1) ds.
 //! ```
 //!
 //! Both integrals are taken by Gauss's rule on panels. With N nodes and an integrand bounded by B on the ellipse of parameter ρ around
@@ -20,19 +20,26 @@
 //! - |u + v·e^(iθ)|² = (u+v)²·(1 − 4p(1−p)·sin²(θ/2)) with p = v/(u+v), so |X(s+ib)| ≤ X(s), and not much less where p is small.
 
 use super::ball::Ball;
+use super::decay::Decay;
 use super::fixed_size::rule;
 use super::log_add;
-use super::sampled::{Decay, Direction, Sampled};
+use super::sampled::{Direction, Sampled};
 use super::waves::{Grid, Waves};
 
 /// Nodes in a panel.
-const NODES: usize = 40;
+pub(super) const NODES: usize = 40;
 /// Parameters of the ellipses that are tried.
-const ELLIPSES: [f64; 5] = [1.7, 2.3, 3.2, 4.5, 7.0];
+pub(super) const ELLIPSES: [f64; 5] = [1.7, 2.3, 3.2, 4.5, 7.0];
 /// More panels than this are refused.
-const MOST_PANELS: usize = 8000;
+pub(super) const MOST_PANELS: usize = 8000;
 /// Covers the rounding of exponents computed in plain floats, as a part of them.
-const SLACK: f64 = 1e-9;
+pub(super) const SLACK: f64 = 1e-9;
+
+/// Coarse cells of a bound on moments.
+const COARSE: f64 = 240.0;
+
+/// As many steps are few.
+const FEW: f64 = 300.0;
 
 /// A sampled step without its tails.
 #[derive(Clone, Copy, Debug)]
@@ -40,9 +47,10 @@ pub(super) struct Truncated {
     pub(super) step: Sampled,
     pub(super) low: f64,
     pub(super) high: f64,
-    /// At least P[N(0, 1) outside], and at least the mass of the mixture outside.
-    plain: f64,
-    mixture: f64,
+    /// At least P[N(0, 1) < low], below which the mixture has less.
+    under: f64,
+    /// P[N(0, 1) > high] and P[N(1/σ, 1) > high].
+    over: (Ball, Ball),
 }
 
 /// The step on the line Re z = c.
@@ -54,9 +62,10 @@ pub(super) struct TruncatedLine {
     error: f64,
 }
 
-struct Panel {
-    middle: f64,
-    half: f64,
+/// A part of the line.
+pub(super) struct Panel {
+    pub(super) middle: f64,
+    pub(super) half: f64,
 }
 
 impl Truncated {
@@ -81,21 +90,34 @@ impl Truncated {
         while above(high) > tiny / 4.0 {
             high += 0.125;
         }
-        let plain = (tail(-low) + tail(high)) * (1.0 + SLACK);
-        // The mixture lies to the right of N(0, 1), so below it has less.
-        let mixture = (tail(-low) + above(high)) * (1.0 + SLACK);
         let lost = match step.direction {
-            Direction::Remove => mixture,
-            Direction::Add => plain,
+            Direction::Remove => (tail(-low) + above(high)) * (1.0 + SLACK),
+            Direction::Add => (tail(-low) + tail(high)) * (1.0 + SLACK),
         };
-        let cut = Self {
+        (Self::between(step, low, high), lost)
+    }
+
+    /// Outputs from σ·`low` < 0 to σ·`high` alone. Both are short binary fractions.
+    fn between(step: &Sampled, low: f64, high: f64) -> Self {
+        let moved = Ball::exact(high) - Ball::ONE.over(step.sigma);
+        Self {
             step: *step,
             low,
             high,
-            plain,
-            mixture,
-        };
-        (cut, lost)
+            under: Ball::exact(-low).normal_tail().upper(),
+            over: (Ball::exact(high).normal_tail(), moved.normal_tail()),
+        }
+    }
+
+    /// The same, without all outputs above σ·`high` as well, which are counted by themselves (see `jumps`).
+    pub(super) fn below(&self, high: f64) -> Self {
+        Self::between(&self.step, self.low, high.min(self.high))
+    }
+
+    /// What is above the upper end: the mass of N(0, σ²) and of the mixture.
+    pub(super) fn above(&self) -> (Ball, Ball) {
+        let (plain, moved) = self.over;
+        (plain, plain + self.step.rate * (moved - plain))
     }
 
     /// The real part of λ.
@@ -226,15 +248,13 @@ impl Truncated {
                 }
             }
         }
-        // The tails of φ and of φ(X − 1).
-        let tails = self.plain + alpha.abs() * (self.plain + self.mixture);
+        // The tails of φ and of φ(X − 1) above, and a bound on those below, where |X − 1| ≤ q.
+        let (plain, mixture) = self.above();
+        let real = real - plain - number * (mixture - plain);
+        let tails = self.under * (1.0 + alpha.abs());
         let real = real.widened((error + tails) * (1.0 + SLACK));
-        real.is_finite().then(|| TruncatedLine {
-            direction: self.step.direction,
-            real,
-            waves: grid.map(Grid::waves),
-            error: error * (1.0 + SLACK),
-        })
+        real.is_finite()
+            .then(|| TruncatedLine::new(self.step.direction, real, grid.map(Grid::waves), error))
     }
 
     /// ln M(c), or more where M is too large for a float.
@@ -246,28 +266,44 @@ impl Truncated {
                 return Some(log_moment);
             }
         }
-        // Cell by cell, each at its end where φ and where X^α is largest.
-        let width = (0.25 / (1.0 + alpha.abs() / self.step.sigma.lower())).max(1e-4);
-        let cells = ((self.high - self.low) / width).ceil();
-        let sum = (0..cells as u32).fold(f64::NEG_INFINITY, |sum, i| {
-            let left = self.low + width * f64::from(i);
-            let right = left + width;
+        // Cell by cell, each at its end where φ and where X^α is largest; in fine cells where it matters.
+        let exponent = |left: f64, right: f64| {
             let nearest = left.max(-right).max(0.0);
             let loss = self.step.rough_loss(if alpha >= 0.0 { right } else { left });
-            log_add(sum, alpha * loss - nearest * nearest / 2.0)
-        });
-        let bound = sum + libm::log(width) - 0.91;
-        let bound = bound + SLACK * (1.0 + bound.abs());
-        (bound.is_finite() && cells < 1e6).then(|| Ball::exact(bound))
+            alpha * loss - nearest * nearest / 2.0
+        };
+        let fine = 0.25 / (1.0 + alpha.abs() / self.step.sigma.lower());
+        bound_by_cells((self.low, self.high), fine, exponent)
     }
 
-    /// How fast |M(c + it)| falls, where M(c) ≤ `moment`.
-    pub(super) fn decay(&self, c: f64, moment: f64) -> Decay {
-        Decay::new(&self.step, self.exponent(c), moment, (self.low, self.high))
+    /// How fast |M(c + it)| falls, where M(c) ≤ `moment`; with more care where it is raised to a small power.
+    pub(super) fn decay(&self, c: f64, moment: f64, times: f64) -> Decay {
+        let (alpha, ends) = (self.exponent(c), (self.low, self.high));
+        let decay = Decay::new(&self.step, alpha, moment, ends);
+        if times < FEW {
+            decay.moved_up(&self.step, alpha, ends)
+        } else {
+            decay
+        }
     }
 }
 
 impl TruncatedLine {
+    /// From M(c) − 1, the masses spread over their losses, and the quadrature's error.
+    pub(super) fn new(direction: Direction, real: Ball, waves: Option<Waves>, error: f64) -> Self {
+        Self {
+            direction,
+            real,
+            waves,
+            error: error * (1.0 + SLACK),
+        }
+    }
+
+    /// M(c) − 1.
+    pub(super) fn real(&self) -> Ball {
+        self.real
+    }
+
     /// M(c + ikη) − 1, and at least how far it is off.
     pub(super) fn less_one(&self, k: usize) -> ((f64, f64), f64) {
         let Some(waves) = &self.waves else {
@@ -284,4 +320,41 @@ impl TruncatedLine {
         let off = waves.error(k) + self.real.radius + self.error + rounding;
         ((real, im), off * (1.0 + SLACK))
     }
+}
+
+/// At least ln ∫ φX^α over [low, high], from the largest exponent over [left, right] without φ's constant.
+pub(super) fn bound_by_cells(
+    (low, high): (f64, f64),
+    fine: f64,
+    exponent: impl Fn(f64, f64) -> f64,
+) -> Option<Ball> {
+    let fine = fine.max(1e-4);
+    let coarse = (high - low) / COARSE;
+    let ends = |i: u32| (low + coarse * f64::from(i), low + coarse * f64::from(i + 1));
+    let peak = (0..COARSE as u32)
+        .map(|i| {
+            let middle = f64::midpoint(ends(i).0, ends(i).1);
+            exponent(middle, middle)
+        })
+        .fold(f64::NEG_INFINITY, f64::max);
+    let mut sum = f64::NEG_INFINITY;
+    for i in 0..COARSE as u32 {
+        let (left, right) = ends(i);
+        let parts = if exponent(left, right) < peak - 50.0 {
+            1.0
+        } else {
+            (coarse / fine).ceil()
+        };
+        let width = (right - left) / parts;
+        for part in 0..parts as u32 {
+            let from = left + width * f64::from(part);
+            sum = log_add(
+                sum,
+                exponent(from, from + width * (1.0 + SLACK)) + libm::log(width),
+            );
+        }
+    }
+    let bound = sum - 0.91;
+    let bound = bound + SLACK * (1.0 + bound.abs());
+    bound.is_finite().then(|| Ball::exact(bound))
 }

@@ -247,6 +247,10 @@ fn check(event: &Event) -> Result<(), Mistake> {
             check_delta("δ", delta)
         }
         Event::Concentrated { rho } => loss("ρ", rho.as_rational()),
+        Event::Selected { event, runs } => {
+            runs.check()?;
+            flattened((**event).clone()).map(|_| ())
+        }
         _ => Ok(()),
     }
 }

@@ -32,11 +32,17 @@ pub enum Mechanism {
     Concentrated,
     /// A step of private training: the Poisson sampling rate and the noise multiplier.
     Training,
+    /// The same, for a unit that changes: the noise multiplier is σ over Δ₂ = 2C.
+    TrainingChangeOne,
+    /// The same as [`Mechanism::Training`], of which at most so many units are kept: then the most, and how many units there are.
+    TruncatedTraining,
+    /// A binary tree of noisy sums: the noise multiplier of a node, the leaves, how often a unit takes part (1), and how far apart (1).
+    Tree,
 }
 
 impl Mechanism {
     /// All of them, in the order of the options.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 11] = [
         Self::Laplace,
         Self::Gaussian,
         Self::RandomizedResponse,
@@ -45,6 +51,9 @@ impl Mechanism {
         Self::Approximate,
         Self::Concentrated,
         Self::Training,
+        Self::TrainingChangeOne,
+        Self::TruncatedTraining,
+        Self::Tree,
     ];
 
     /// The name of its option, and of its key in a document.
@@ -58,6 +67,9 @@ impl Mechanism {
             Self::Approximate => "approximate",
             Self::Concentrated => "concentrated",
             Self::Training => "training",
+            Self::TrainingChangeOne => "training-change-one",
+            Self::TruncatedTraining => "truncated-training",
+            Self::Tree => "tree",
         }
     }
 
@@ -83,6 +95,9 @@ impl Mechanism {
             Self::Approximate => approximate(text),
             Self::Concentrated => concentrated(text),
             Self::Training => training(text),
+            Self::TrainingChangeOne => training_change_one(text),
+            Self::TruncatedTraining => truncated_training(text),
+            Self::Tree => tree(text),
         }
     }
 }
@@ -196,6 +211,49 @@ fn training(text: &str) -> Result<Event, Mistake> {
         },
         multiplier_squared: multiplier_squared(sigma)?,
     })
+}
+
+fn training_change_one(text: &str) -> Result<Event, Mistake> {
+    let (rate, sigma) = pair(text, "a sampling rate and a noise multiplier", "256/60000,1.1")?;
+    Ok(Event::SampledGaussian {
+        sampler: Sampler::PoissonChangeOne {
+            rate: Ratio::parse(rate)?,
+        },
+        multiplier_squared: multiplier_squared(sigma)?,
+    })
+}
+
+fn truncated_training(text: &str) -> Result<Event, Mistake> {
+    let parts: Vec<&str> = text.split(',').map(str::trim).collect();
+    let [rate, sigma, most, of] = parts[..] else {
+        return fail(
+            "a sampling rate, a noise multiplier, the largest batch and the number of units are needed",
+            "write them as 256/60000,1.1,400,60000",
+        );
+    };
+    Ok(Event::truncated_poisson(
+        &Ratio::parse(rate)?,
+        &multiplier_squared(sigma)?,
+        count("the largest batch", most)?,
+        count("the number of units", of)?,
+    )?)
+}
+
+fn tree(text: &str) -> Result<Event, Mistake> {
+    let parts: Vec<&str> = text.split(',').map(str::trim).collect();
+    let ([sigma, leaves] | [sigma, leaves, _] | [sigma, leaves, _, _]) = parts[..] else {
+        return fail(
+            "a noise multiplier and a number of leaves are needed",
+            "write them as 11,1024, or as 11,1024,4,200 where a unit takes part 4 times, 200 steps apart",
+        );
+    };
+    let number = |place: usize, name: &str| parts.get(place).map_or(Ok(1), |text| count(name, text));
+    Ok(Event::tree(
+        &multiplier_squared(sigma)?,
+        count("the number of leaves", leaves)?,
+        number(2, "how often a unit takes part")?,
+        number(3, "how far apart that is")?,
+    )?)
 }
 
 fn pair<'text>(text: &'text str, what: &str, example: &str) -> Result<(&'text str, &'text str), Mistake> {

@@ -1,6 +1,6 @@
 //! Releases in words, for a person to read.
 
-use crate::{Event, NoiseSupport, Sampler};
+use crate::{Event, NoiseSupport, Runs, Sampler};
 use exact::{Interval, Rational, format_decimal};
 
 /// One release, in words.
@@ -30,6 +30,22 @@ pub(super) fn event(event: &Event) -> String {
         Event::Pure { epsilon } => format!("any mechanism with ε = {epsilon}"),
         Event::Approximate { epsilon, delta } => format!("any mechanism with ε = {epsilon}, δ = {delta}"),
         Event::Concentrated { rho } => format!("any mechanism with ρ = {rho}"),
+        Event::Composed(events) => events.iter().map(self::event).collect::<Vec<_>>().join(" and "),
+        Event::Selected { event, runs } => {
+            let runs = match runs {
+                Runs::Poisson { mean } => format!("Poisson runs, {mean} on average,"),
+                Runs::Geometric { stop } => format!("geometric runs, each the last with probability {stop},"),
+                Runs::NegativeBinomial { shape, stop } => {
+                    format!("negative binomial runs (η = {shape}, γ = {stop})")
+                }
+            };
+            let parts: Vec<String> = event
+                .leaves()
+                .into_iter()
+                .map(|(leaf, times)| format!("{times} × {}", self::event(leaf)))
+                .collect();
+            format!("the best of {runs} of [{}]", parts.join("; "))
+        }
         _ => "another release".to_owned(),
     }
 }
@@ -44,6 +60,9 @@ fn grid(on: NoiseSupport) -> &'static str {
 fn sampled(sampler: &Sampler) -> String {
     match sampler {
         Sampler::Poisson { rate } => format!("a Poisson sample at rate {rate}"),
+        Sampler::PoissonChangeOne { rate } => {
+            format!("a Poisson sample at rate {rate}, of which a unit may change")
+        }
         Sampler::FixedSize { batch, of } => format!("{batch} drawn from {of}"),
         Sampler::Shuffled => "each batch of a shuffled epoch".to_owned(),
     }

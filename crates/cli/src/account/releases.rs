@@ -30,6 +30,20 @@ pub(super) struct Releases {
     /// Steps of private training: the Poisson sampling rate and the noise multiplier (see `account sgd`)
     #[arg(long, value_name = "RATE,SIGMA[xSTEPS]", allow_hyphen_values = true)]
     training: Vec<String>,
+    /// The same for neighbours that change one unit; the noise multiplier is over two clipping norms
+    #[arg(long, value_name = "RATE,SIGMA[xSTEPS]", allow_hyphen_values = true)]
+    training_change_one: Vec<String>,
+    /// The same as --training with batches of a fixed largest size: rate, noise multiplier, largest batch, and how many units there are
+    #[arg(long, value_name = "RATE,SIGMA,MOST,OF[xSTEPS]", allow_hyphen_values = true)]
+    truncated_training: Vec<String>,
+    /// Binary trees of noisy sums (FTRL, counting over time): the noise multiplier of a node, the leaves, how often one unit is in a leaf of a
+    /// tree [default: 1], and how many leaves lie between [default: 1]
+    #[arg(
+        long,
+        value_name = "SIGMA,LEAVES[,IN[,APART]][xTREES]",
+        allow_hyphen_values = true
+    )]
+    tree: Vec<String>,
 }
 
 impl Releases {
@@ -54,6 +68,9 @@ impl Releases {
             Mechanism::Approximate => &self.approximate,
             Mechanism::Concentrated => &self.concentrated,
             Mechanism::Training => &self.training,
+            Mechanism::TrainingChangeOne => &self.training_change_one,
+            Mechanism::TruncatedTraining => &self.truncated_training,
+            Mechanism::Tree => &self.tree,
         }
     }
 }

@@ -75,6 +75,8 @@ Examples:
 enum Kind {
     /// Each example enters each batch independently
     Poisson,
+    /// The same, for neighbours that change one example
+    PoissonChangeOne,
     /// Batches of a fixed size, drawn anew at each step
     FixedSize,
     /// A shuffled list cut into batches: no amplification
@@ -85,6 +87,7 @@ impl Kind {
     fn name(self) -> &'static str {
         match self {
             Self::Poisson => "poisson",
+            Self::PoissonChangeOne => "poisson-change-one",
             Self::FixedSize => "fixed-size",
             Self::Shuffled => "shuffled",
         }
@@ -194,6 +197,12 @@ impl Training {
             (Kind::Poisson, Some((batch, of)), None) => Sampler::Poisson {
                 rate: Ratio::at_least(&(Rational::from(batch) / Rational::from(of))),
             },
+            (Kind::PoissonChangeOne, _, Some(rate)) => Sampler::PoissonChangeOne {
+                rate: Ratio::parse(rate).map_err(explained)?,
+            },
+            (Kind::PoissonChangeOne, Some((batch, of)), None) => Sampler::PoissonChangeOne {
+                rate: Ratio::at_least(&(Rational::from(batch) / Rational::from(of))),
+            },
             (Kind::FixedSize, Some((batch, of)), _) => Sampler::FixedSize { batch, of },
             (Kind::Shuffled, _, None) => Sampler::Shuffled,
             (Kind::FixedSize | Kind::Shuffled, _, Some(_)) => {
@@ -202,7 +211,7 @@ impl Training {
                     "with another --sampler, say --batch 256 --of 60000",
                 );
             }
-            (Kind::Poisson | Kind::FixedSize, None, None) => {
+            (Kind::Poisson | Kind::PoissonChangeOne | Kind::FixedSize, None, None) => {
                 return fail(
                     "how much of the data a step sees is not said",
                     "add --rate 256/60000, or --batch 256 --of 60000",
@@ -339,6 +348,10 @@ impl Answer {
                 "\nNeighbouring data sets differ in one unit added or removed. Holds if each example enters each batch independently with\n\
                  this probability, which a shuffling data loader does not do.\n"
             }
+            Kind::PoissonChangeOne => {
+                "\nNeighbouring data sets differ in one unit replaced by another, which moves a sum by up to two clipping norms. Holds if each\n\
+                 example enters each batch independently with this probability, which a shuffling data loader does not do.\n"
+            }
             Kind::FixedSize => {
                 "\nNeighbouring data sets differ in one unit replaced by another, which moves a sum by up to two clipping norms. Holds if\n\
                  each batch is drawn anew from all examples.\n"
@@ -365,7 +378,7 @@ impl Answer {
         put(
             "rate",
             match sampler {
-                Sampler::Poisson { rate } => json!(rate),
+                Sampler::Poisson { rate } | Sampler::PoissonChangeOne { rate } => json!(rate),
                 _ => Value::Null,
             },
         );

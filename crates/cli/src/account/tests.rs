@@ -36,6 +36,39 @@ fn line(text: &str) -> Result<(String, Value), CliError> {
 }
 
 #[test]
+fn other_ways_to_learn_are_read_from_the_command_line() {
+    let (text, _) =
+        line("--tree 11,1024x2 --truncated-training 0.01,1,40,1000x10 --delta 1e-6").expect("an answer");
+    assert!(text.contains("2 × Gaussian noise at σ/Δ₂ = about 3.31"), "{text}");
+    assert!(text.contains("10 × Gaussian noise at σ/Δ₂ = 1 on a Poisson sample at rate 0.01 and any mechanism with ε = 0, δ = "), "{text}");
+    let (text, _) =
+        line("--training-change-one 0.01,1x10 --delta 1e-6 --neighbors change-one").expect("an answer");
+    assert!(
+        text.contains("on a Poisson sample at rate 0.01, of which a unit may change"),
+        "{text}"
+    );
+    let (text, _) =
+        line("sgd --rate 0.01 --sigma 2 --steps 10 --sampler poisson-change-one").expect("an answer");
+    assert!(
+        text.contains("of which a unit may change") && text.contains("two clipping norms"),
+        "{text}"
+    );
+    for (words, expected) in [
+        ("--tree 11 --delta 1e-6", "a number of leaves"),
+        ("--tree 11,0 --delta 1e-6", "the number of leaves"),
+        ("--truncated-training 0.01,1 --delta 1e-6", "the largest batch"),
+        (
+            "--truncated-training 0.5,1,40,1000 --delta 1e-6",
+            "promises nothing",
+        ),
+        ("--training-change-one 0.01,1 --delta 1e-6", "a unit that changes"),
+    ] {
+        let refused = line(words).expect_err(words).to_string();
+        assert!(refused.contains(expected), "{words}: {refused}");
+    }
+}
+
+#[test]
 fn every_mechanism_is_read_from_the_command_line() {
     let (text, _) = line(
         "--laplace 0.1x10 --laplace 1/3 --gaussian 5×2 --randomized-response 1.1/4x3 --exponential 0.2 --pure 0.3x1e2 \
