@@ -70,12 +70,27 @@ fn training_runs_have_the_values_computed_elsewhere() {
 #[test]
 fn hardly_any_noise_is_answered_or_refused() {
     let delta = Delta::parse("6.18e-9").unwrap();
-    for sigma in ["7e-22", "1e-9", "0.001"] {
-        for steps in [2, 3] {
-            let plan = training("0.4", sigma, steps);
-            let found = Curve::of(&plan, &person()).and_then(|curve| curve.epsilon(&delta));
-            if let Ok(found) = found {
-                assert!(found.upper.to_f64_up() > 1e5, "σ = {sigma}: {found:?}");
+    let rate = Ratio::parse("0.4").unwrap();
+    let samplers = [
+        Sampler::Poisson { rate: rate.clone() },
+        Sampler::PoissonChangeOne { rate },
+    ];
+    for sampler in samplers {
+        let unit = PrivacyUnit::new("person", sampler.neighbors());
+        for sigma in ["7e-22", "1e-9", "0.001"] {
+            let sigma = exact::parse_decimal(sigma).unwrap();
+            for times in [2, 3] {
+                let plan = Event::Repeated {
+                    event: Box::new(Event::SampledGaussian {
+                        sampler: sampler.clone(),
+                        multiplier_squared: Ratio::at_most(&(&sigma * &sigma)),
+                    }),
+                    times,
+                };
+                let found = Curve::of(&plan, &unit).and_then(|curve| curve.epsilon(&delta));
+                if let Ok(found) = found {
+                    assert!(found.upper.to_f64_up() > 1e5, "{plan:?}: {found:?}");
+                }
             }
         }
     }

@@ -232,7 +232,7 @@ fn cut(distributions: &LossDistributions, log_delta: f64) -> (LossDistributions,
 }
 
 /// Steps with less noise than this are not cut.
-const LEAST_SIGMA: f64 = 1e-4;
+pub(super) const LEAST_SIGMA: f64 = 1e-4;
 
 /// How much a contour is smoothed, if it needs to be.
 #[derive(Clone, Copy, Debug)]

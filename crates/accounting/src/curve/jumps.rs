@@ -19,7 +19,7 @@
 //! e^(θ(ε−U))·E_Q[X^(−θ)]^(T−1), a moment of adding the unit.
 
 use super::ball::Ball;
-use super::contour::{Contour, LEFT_OUT, Smooth};
+use super::contour::{Contour, LEAST_SIGMA, LEFT_OUT, Smooth};
 use super::distribution::LossDistribution;
 use super::sampled::{Direction, Sampled};
 use super::truncated::Truncated;
@@ -63,6 +63,9 @@ impl Jumps {
         smoothing: Smooth,
     ) -> Option<Self> {
         if step.direction != Direction::Remove || times < 2.0 || epsilon.is_nan() || epsilon <= 0.0 {
+            return None;
+        }
+        if step.sigma.lower() < LEAST_SIGMA {
             return None;
         }
         let share = libm::exp(log_delta + libm::log(LEFT_OUT)).max(1e-290);

@@ -373,7 +373,7 @@ fn few_sampled_steps_agree_with_the_lattice() {
                 "{q} {sigma} {steps}: {contour:?} and {lattice:?}"
             );
             assert!(
-                contour.1 - contour.0 < 1e-3 * contour.1,
+                contour.1 - contour.0 < 1e-4 * contour.1,
                 "{q} {sigma} {steps} {direction:?}: {contour:?}"
             );
         }

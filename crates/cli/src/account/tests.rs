@@ -61,7 +61,10 @@ fn other_ways_to_learn_are_read_from_the_command_line() {
             "--truncated-training 0.5,1,40,1000 --delta 1e-6",
             "promises nothing",
         ),
-        ("--training-change-one 0.01,1 --delta 1e-6", "a unit that changes"),
+        (
+            "--training-change-one 0.01,1 --delta 1e-6 --neighbors add-remove",
+            "a unit that changes",
+        ),
     ] {
         let refused = line(words).expect_err(words).to_string();
         assert!(refused.contains(expected), "{words}: {refused}");
