@@ -1,7 +1,8 @@
 //! Makes synthetic rows of a table of codes and scores them against it: `score FILE EPSILON DELTA METHOD SEED [CELLS [WAYS]]`.
 //!
-//! The first line of the file has `name:size` for each column, the others codes from 0. The scores are that of SDNist: 1000 times one less the mean distance of all tables by two columns, and by three. They
-//! compare with the data, so they are for data that is public.
+//! The first line of the file has `name:size` for each column, the others codes from 0. The scores are that of SDNist: 1000 times one less the mean distance of all tables by two columns, and by three.
+//! As SDNist does it, a column of numbers (`name:size:number`) is scored in twenty parts of about as many rows, and with a column `name:size:group` all tables are by that one too. The scores compare with
+//! the data, so they are for data that is public.
 
 use accounting::{Delta, Epsilon, Neighbors, PrivacyUnit};
 use mechanism::{Aggregate, Cells, Sensitive, UnlimitedLedger};
@@ -16,10 +17,18 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let text = std::fs::read_to_string(file)?;
     let mut lines = text.lines();
-    let mut attributes = Vec::new();
-    for column in lines.next().unwrap_or_default().split(',') {
-        let (name, size) = column.split_once(':').ok_or("name:size")?;
+    let (mut attributes, mut numbers, mut group) = (Vec::new(), Vec::new(), None);
+    for (place, column) in lines.next().unwrap_or_default().split(',').enumerate() {
+        let mut words = column.split(':');
+        let (Some(name), Some(size)) = (words.next(), words.next()) else {
+            return Err("name:size".into());
+        };
         attributes.push(Attribute::new(name, size.parse()?)?);
+        match words.next() {
+            Some("number") => numbers.push(place),
+            Some("group") => group = Some(place),
+            _ => {}
+        }
     }
     let sizes: Vec<usize> = attributes
         .iter()
@@ -60,10 +69,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let fitted = begun.elapsed().as_secs_f64();
     let rows = model.rows(columns[0].len(), release.seed());
     let made = begun.elapsed().as_secs_f64();
+    let scored = Scored::new(sizes, &columns, &numbers, group);
     println!(
         "{method} seed {seed}: score {:.1} by pairs, {:.1} by three; {} rounds, model of {} cells; {drawn:.1} s for rounds, {:.1} s for the model, {:.1} s for rows",
-        score(&sizes, &columns, &rows, 2),
-        score(&sizes, &columns, &rows, 3),
+        scored.score(&columns, &rows, 2),
+        scored.score(&columns, &rows, 3),
         release.rounds().results.len(),
         model.cells(),
         fitted - drawn,
@@ -85,30 +95,78 @@ fn chosen(columns: usize, ways: usize) -> Vec<Vec<usize>> {
     chosen
 }
 
-fn score(sizes: &[usize], one: &[Vec<u32>], other: &[Vec<u32>], ways: usize) -> f64 {
-    let chosen = chosen(sizes.len(), ways);
-    let distances = chosen.iter().map(|by| {
-        let (here, there) = (shares(sizes, one, by), shares(sizes, other, by));
-        0.5 * here
-            .iter()
-            .zip(&there)
-            .map(|(one, other)| (one - other).abs())
-            .sum::<f64>()
-    });
-    1000.0 * (1.0 - distances.sum::<f64>() / chosen.len() as f64)
+/// What tables are compared.
+struct Scored {
+    /// For each column, the part that each code counts in.
+    parts: Vec<Vec<usize>>,
+    group: Option<usize>,
 }
 
-fn shares(sizes: &[usize], columns: &[Vec<u32>], by: &[usize]) -> Vec<f64> {
-    let mut table = vec![0.0; by.iter().map(|place| sizes[*place]).product()];
-    let rows = columns[0].len();
-    let mut places = vec![0; rows];
-    for column in by {
-        for (place, code) in places.iter_mut().zip(&columns[*column]) {
-            *place = *place * sizes[*column] + *code as usize;
+impl Scored {
+    fn new(sizes: Vec<usize>, data: &[Vec<u32>], numbers: &[usize], group: Option<usize>) -> Self {
+        let parts = sizes.into_iter().enumerate().map(|(column, size)| {
+            if numbers.contains(&column) {
+                twentieths(size, &data[column])
+            } else {
+                (0..size).collect()
+            }
+        });
+        Self {
+            parts: parts.collect(),
+            group,
         }
     }
-    for place in places {
-        table[place] += 1.0 / rows as f64;
+
+    fn score(&self, one: &[Vec<u32>], other: &[Vec<u32>], ways: usize) -> f64 {
+        let columns: Vec<usize> = (0..self.parts.len())
+            .filter(|column| Some(*column) != self.group)
+            .collect();
+        let chosen = chosen(columns.len(), ways);
+        let distances = chosen.iter().map(|by| {
+            let by: Vec<usize> = by.iter().map(|place| columns[*place]).chain(self.group).collect();
+            let (here, there) = (self.shares(one, &by), self.shares(other, &by));
+            0.5 * here
+                .iter()
+                .zip(&there)
+                .map(|(one, other)| (one - other).abs())
+                .sum::<f64>()
+        });
+        1000.0 * (1.0 - distances.sum::<f64>() / chosen.len() as f64)
     }
-    table
+
+    fn shares(&self, rows: &[Vec<u32>], by: &[usize]) -> Vec<f64> {
+        let size = |column: usize| self.parts[column].iter().max().map_or(1, |last| last + 1);
+        let mut table = vec![0.0; by.iter().map(|column| size(*column)).product()];
+        let count = rows[0].len();
+        let mut places = vec![0; count];
+        for column in by {
+            for (place, code) in places.iter_mut().zip(&rows[*column]) {
+                *place = *place * size(*column) + self.parts[*column][*code as usize];
+            }
+        }
+        for place in places {
+            table[place] += 1.0 / count as f64;
+        }
+        table
+    }
+}
+
+/// The twentieth of the rows that each code is in, by its mean rank; a code that no row has is in that of the next one.
+fn twentieths(size: usize, rows: &[u32]) -> Vec<usize> {
+    let mut counts = vec![0_usize; size];
+    for code in rows {
+        counts[*code as usize] += 1;
+    }
+    let (mut below, mut parts) = (0, vec![19; size]);
+    for (part, count) in parts.iter_mut().zip(&counts) {
+        let rank = below as f64 + (*count as f64 + 1.0) / 2.0;
+        *part = ((20.0 * rank / rows.len() as f64) as usize).min(19);
+        below += count;
+    }
+    for code in (0..size.saturating_sub(1)).rev() {
+        if counts[code] == 0 {
+            parts[code] = parts[code + 1];
+        }
+    }
+    parts
 }
