@@ -327,7 +327,10 @@ fn files_of_other_programs_hide_nobody() {
 
 #[test]
 fn the_hunter_finds_pruning_by_statistics() {
-    let found = with(Mutant::Pruning, || hunt_in_foreign_files(0..0));
+    // What a join's filter prunes depends on which of its sides is read first, and so on how busy the machine is.
+    let found = with(Mutant::Pruning, || {
+        (0..3).find_map(|_| hunt_in_foreign_files(0..0))
+    });
     assert!(found.is_some_and(|found| found.contains("its parts together")));
 }
 
