@@ -314,7 +314,7 @@ mod tests {
                 .contains("points sideways")
         );
         assert!(
-            caught("deniable-train", "deniable-sql", Shipped)
+            caught("deniable-train", "deniable-synthesis", Shipped)
                 .what
                 .contains("points sideways")
         );

@@ -38,7 +38,7 @@ pub use synthesis;
 pub use datafusion::arrow;
 
 pub use catalog::Catalog;
-pub use dataset::blocking::{self, Answered, FromRelease, Stage, public_file_examples};
+pub use dataset::blocking::{self, Answered, FromRelease, KnownSizes, Stage, public_file_examples};
 pub use dataset::{
     AnsweredFor, Coding, ColumnCells, ComputedTwice, Dataset, Encoding, Examples, Explanation, Finding,
     Fingerprints, Forecast, Judgement, LeftOut, LeftOutColumn, ListedAttribute, ListedRelease, MODEL_CELLS,

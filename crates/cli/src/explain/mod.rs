@@ -7,7 +7,10 @@ use crate::terminal::{self, CliError, exit_code};
 use accounting::Epsilon;
 use clap::Args;
 use serde_json::json;
-use sql::{Explanation, WantedError};
+use sql::{Explanation, KnownSizes, WantedError};
+
+/// Rows of a group of which nothing is known.
+const GROUP_SIZE: u64 = 1000;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -26,7 +29,8 @@ Examples:
 Nothing is spent and no data is read: everything reported here follows from the query, the catalog and what was charged before.
 The expected error is the mean distance between the answer and the truth of the data within its bounds. Where it depends on
 how many rows a group has, it is reported for --group-size rows. An error in per cent is a part of the largest value that such a
-group can have.
+group can have. With --error, groups are taken to have as many rows as an earlier answer or a planned release counted in them, if
+one did: their median, which is said.
 
 Exit code: 0 done, 2 the question cannot be asked, 3 the ledger is not what it was, so that the question would be refused.";
 
@@ -40,9 +44,9 @@ pub(crate) struct Arguments {
     catalog: CatalogArguments,
     #[command(flatten)]
     analyst: AnalystArguments,
-    /// How many rows a group is taken to have
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
-    group_size: u64,
+    /// How many rows a group is taken to have [default: 1000; with --error, as many as earlier answers counted]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    group_size: Option<u64>,
     /// Find the smallest ε whose expected error is at most this: `2%`, or `50` in units of the answer
     #[arg(long, value_name = "ERROR", conflicts_with = "epsilon")]
     error: Option<WantedError>,
@@ -61,16 +65,28 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     let mut ask = arguments.ask.ask(arguments.analyst.name())?;
     let dataset = arguments.catalog.open_to_ask(arguments.json)?;
+    let mut group_size = arguments.group_size.unwrap_or(GROUP_SIZE);
     let found = match arguments.error {
         None => None,
         Some(wanted) => {
-            let found = dataset.epsilon_for(&ask, wanted, arguments.group_size);
-            let epsilon = found.map_err(unanswered)?;
+            // A ledger that cannot be read tells no sizes.
+            let known = match arguments.group_size {
+                None => dataset.known_sizes(&ask).ok().flatten(),
+                Some(_) => None,
+            };
+            group_size = known.as_ref().map_or(group_size, |known| known.rows);
+            let epsilon = dataset
+                .epsilon_for(&ask, wanted, group_size)
+                .map_err(unanswered)?;
             ask.epsilon = Some(epsilon.clone());
-            Some(Found { wanted, epsilon })
+            Some(Found {
+                wanted,
+                epsilon,
+                known,
+            })
         }
     };
-    let explanation = dataset.explain(&ask, arguments.group_size).map_err(unanswered)?;
+    let explanation = dataset.explain(&ask, group_size).map_err(unanswered)?;
     // An unreadable ledger is no reason not to explain. A ledger from which no query would be answered is
     // reported as a query would report it.
     let left = dataset.forecast(&ask).map_err(unanswered);
@@ -104,6 +120,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
         if let (Some(found), Some(reported)) = (&found, reported.as_object_mut()) {
             reported.insert("wanted_error".to_owned(), json!(found.wanted.to_string()));
             reported.insert("epsilon".to_owned(), json!(found.epsilon));
+            reported.insert("known_sizes".to_owned(), json!(found.known));
         }
         return ended(terminal::print(&format!("{reported}\n")));
     }
@@ -112,7 +129,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
         text += &format!("\n{}\n", verification.to_text());
     }
     if let Some(found) = &found {
-        text += &format!("\n{}", report::found(found, &explanation, arguments.group_size));
+        text += &format!("\n{}", report::found(found, &explanation, group_size));
     }
     if let Some(told) = &told {
         text += &format!("free: {}; --fresh asks the data\n", told.words());
@@ -130,6 +147,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
 struct Found {
     wanted: WantedError,
     epsilon: Epsilon,
+    /// Where groups are taken to be as large as they were found to be.
+    known: Option<KnownSizes>,
 }
 
 #[cfg(test)]

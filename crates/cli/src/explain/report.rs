@@ -18,9 +18,13 @@ pub(super) fn found(found: &Found, explanation: &Explanation, group_size: u64) -
     } else {
         "\n"
     };
+    let whence = match &found.known {
+        Some(known) => format!("{}; --group-size says another number", known.words()),
+        None => "--group-size".to_owned(),
+    };
     format!(
         "ε = {} is the smallest, to three digits, for which every expected error is at most {what}{of},\nif a group has {group_size} rows \
-         (--group-size); ask with: deniable query --epsilon {} …{bounded}",
+         ({whence}); ask with: deniable query --epsilon {} …{bounded}",
         found.epsilon, found.epsilon
     )
 }

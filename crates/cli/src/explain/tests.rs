@@ -106,10 +106,24 @@ fn what_was_found_is_said_with_what_it_rests_on() {
     let found = Found {
         wanted: WantedError::Relative(0.02),
         epsilon: Epsilon::parse("0.05").unwrap(),
+        known: None,
     };
     insta::assert_snapshot!(report::found(&found, &explanation(), 1000), @r"
     ε = 0.05 is the smallest, to three digits, for which every expected error is at most 2% of the largest value that a group can have,
     if a group has 1000 rows (--group-size); ask with: deniable query --epsilon 0.05 …
     These are errors of the noise, about the bounded data: what the limits cut comes on top, and the answer estimates how much that is.
     ");
+    let known = sql::KnownSizes {
+        rows: 412,
+        groups: 24,
+        charge: 3,
+        all_alike: false,
+    };
+    let found = Found {
+        known: Some(known),
+        ..found
+    };
+    assert!(report::found(&found, &explanation(), 412).contains(
+        "if a group has 412 rows (the median of the 24 groups that charge 3 counted; --group-size says another number)"
+    ));
 }

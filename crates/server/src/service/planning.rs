@@ -58,9 +58,17 @@ impl Service {
     ) -> Result<Explained, Failure> {
         self.admit(who)?;
         let mut request = question.request(who)?;
-        let group_size = precision.group_size.unwrap_or(GROUP_SIZE).max(1);
         let (dataset, wanted, verify) = (self.planner(), precision.wanted()?, precision.verify);
+        let stated = precision.group_size;
         self.plan_in_turn(who, async move {
+            let known = match (wanted, stated) {
+                (Some(_), None) => dataset.known_sizes(&request).await?,
+                _ => None,
+            };
+            let group_size = stated
+                .or(known.map(|known| known.rows))
+                .unwrap_or(GROUP_SIZE)
+                .max(1);
             let epsilon = match wanted {
                 None => None,
                 Some(wanted) => Some(dataset.epsilon_for(&request, wanted, group_size).await?),

@@ -122,7 +122,7 @@ impl Dataset {
     }
 
     /// Earlier answers to the same question for another ε: derived from the ledger alone, so it is public.
-    fn answered_for(
+    pub(crate) fn answered_for(
         &self,
         ask: &QueryRequest,
         question: &Question,

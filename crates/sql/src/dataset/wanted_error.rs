@@ -1,6 +1,6 @@
 //! The smallest ε whose error is small enough, found by looking at explanations.
 
-use crate::dataset::blocking::Dataset;
+use crate::dataset::blocking::{Dataset, KnownSizes};
 use crate::dataset::explain::{Explanation, explain};
 use crate::dataset::explain_statement::without_explain;
 use crate::dataset::least_epsilon::{DECADES, STEPS, WantedError, bisected, number};
@@ -47,6 +47,15 @@ impl dataset::Dataset {
         let ask = ask.clone();
         self.waiting(move |dataset| dataset.epsilon_for(&ask, wanted, group_size))
             .await
+    }
+
+    /// How many rows the groups of this question have, if an earlier answer or a planned release counted them. Charges nothing.
+    ///
+    /// # Errors
+    /// When the query is refused, or the ledger cannot be read.
+    pub async fn known_sizes(&self, ask: &QueryRequest) -> Result<Option<KnownSizes>, Error> {
+        let ask = ask.clone();
+        self.waiting(move |dataset| dataset.known_sizes(&ask)).await
     }
 }
 

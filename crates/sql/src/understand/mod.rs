@@ -3,6 +3,7 @@
 
 pub(crate) mod aggregates;
 pub(crate) mod aggregation;
+pub(crate) mod counting;
 pub(crate) mod dialect;
 pub(crate) mod expression;
 pub(crate) mod frontier;

@@ -234,3 +234,49 @@ fn numbers_with_fractions_in_any_part_are_shown_with_fractions() {
     );
     assert!((sum - 31.5).abs() < 0.1, "{sum}");
 }
+
+/// What groups have is taken from what was released, of the same rows, and costs nothing.
+#[test]
+fn sizes_of_groups_are_known_from_earlier_answers() {
+    let bench = Bench::new(NEARLY_EXACT);
+    let asked = |sql: &str| QueryRequest::new(sql, "tester");
+    let known = |sql: &str| bench.dataset.known_sizes(&asked(sql)).unwrap();
+    let ages = "SELECT education, AVG(age) FROM people GROUP BY 1 ORDER BY 2";
+    assert_eq!(known(ages), None);
+    bench
+        .dataset
+        .query(&asked("SELECT COUNT(*) FROM people"))
+        .unwrap();
+    let all = known(ages).unwrap();
+    assert!(all.all_alike && all.groups > 4, "{all:?}");
+    assert_eq!(all.rows, 400 / all.groups as u64);
+    let counts = "SELECT education AS e, COUNT(*) AS n FROM people GROUP BY e";
+    let charge = bench
+        .dataset
+        .query(&asked(counts))
+        .unwrap()
+        .answer
+        .cost
+        .unwrap()
+        .charge;
+    let found = known(ages).unwrap();
+    assert_eq!((found.rows, found.charge, found.all_alike), (100, charge, false));
+    // A question that counts its own groups, asked before for another ε.
+    let both = QueryRequest {
+        epsilon: Some(accounting::Epsilon::parse("50000").unwrap()),
+        ..asked("SELECT smoker, SUM(age), COUNT(*) FROM people GROUP BY smoker")
+    };
+    bench.dataset.query(&both).unwrap();
+    let found = known(&both.sql).unwrap();
+    assert!(
+        [133, 134, 266, 267].contains(&found.rows) && found.groups == 2,
+        "{found:?}"
+    );
+    for other in [
+        "SELECT education, AVG(age) FROM people WHERE age > 30 GROUP BY education",
+        "SELECT department, AVG(cost) FROM visits GROUP BY department",
+    ] {
+        assert_eq!(known(other), None, "{other}");
+    }
+    assert_eq!(bench.dataset.ledger().unwrap().charges().unwrap().len(), 3);
+}

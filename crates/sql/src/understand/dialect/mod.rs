@@ -74,6 +74,24 @@ pub(crate) fn read(sql: &str) -> Result<Read, Error> {
     on_a_large_stack(|| read_here(sql))
 }
 
+/// A query that was read before, as it is written; `None` where it has options of ours, or is no query.
+pub(crate) fn as_parsed(sql: &str) -> Option<Box<Query>> {
+    let parse = || {
+        let tokens = Tokenizer::new(&GenericDialect, sql).tokenize_with_location();
+        let tokens = tokens.map_err(|error| syntax(error.to_string()))?;
+        depth::check(&tokens)?;
+        Parser::new(&GenericDialect)
+            .with_recursion_limit(NESTING)
+            .with_tokens_with_locations(tokens)
+            .parse_statements()
+            .map_err(|error| syntax(error.to_string()))
+    };
+    match on_a_large_stack(parse).ok()?.pop()? {
+        Statement::Query(query) => Some(query),
+        _ => None,
+    }
+}
+
 /// What recurses with a query: how deep a stack takes it depends on how it was built, and a thread of its own has plenty.
 fn on_a_large_stack<T: Send>(work: impl FnOnce() -> Result<T, Error> + Send) -> Result<T, Error> {
     std::thread::scope(|scope| {
