@@ -2,7 +2,9 @@
 //! that the command line and the server write.
 
 use crate::errors::{Class, of_parameter, of_sql};
+use crate::regression;
 use crate::releases::{self, LocalRelease};
+use crate::synthetic::{self, LocalSynthetic};
 use crate::table::ArrowTable;
 use crate::work::{waiting, watching};
 use accounting::{Delta, Epsilon};
@@ -265,6 +267,33 @@ impl LocalDataset {
         watch: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<LocalRelease> {
         releases::make(self, py, name, epsilon, watch)
+    }
+
+    /// What synthetic rows would be made of and what they cost, as JSON. Free.
+    fn explain_synthesis(&self, py: Python<'_>, asked: &str) -> PyResult<String> {
+        synthetic::explain(self, py, asked)
+    }
+
+    /// Measures what synthetic rows are made of, or finds it.
+    #[pyo3(signature = (asked, watch=None))]
+    fn synthesize(
+        &self,
+        py: Python<'_>,
+        asked: &str,
+        watch: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<LocalSynthetic> {
+        synthetic::make(self, py, asked, watch)
+    }
+
+    /// The SQL that a model is measured by. Free.
+    fn measured_by(&self, py: Python<'_>, asked: &str) -> PyResult<String> {
+        regression::measured_by(self, py, asked)
+    }
+
+    /// Fits a model or tests, as JSON.
+    #[pyo3(signature = (asked, watch=None))]
+    fn regress(&self, py: Python<'_>, asked: &str, watch: Option<&Bound<'_, PyAny>>) -> PyResult<String> {
+        regression::regress(self, py, asked, watch)
     }
 
     fn __repr__(&self) -> String {

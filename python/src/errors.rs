@@ -67,9 +67,19 @@ pub(crate) fn of_sql(error: sql::Error) -> PyErr {
     class.raise(error)
 }
 
+/// The same of what is asked for by keywords that are options of the command line.
+pub(crate) fn of_asked(error: sql::Error) -> PyErr {
+    match error {
+        sql::Error::Refused { what, hint } => {
+            Class::Query.raise(format!("{what}\nhint: {}", sql::keywords_for_options(&hint)))
+        }
+        error => of_sql(error),
+    }
+}
+
 fn over_budget(over: &sql::OverBudget) -> PyErr {
     // The hint is written for the command line.
-    let hint = over.hint.replace("--epsilon ", "epsilon=");
+    let hint = sql::keywords_for_options(&over.hint.replace("--epsilon ", "epsilon="));
     Python::attach(|py| {
         let made = Class::Budget
             .exception(py, &over.what, &hint)

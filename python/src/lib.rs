@@ -12,8 +12,10 @@ mod command;
 mod dataset;
 mod errors;
 mod mechanisms;
+mod regression;
 mod releases;
 mod survey;
+mod synthetic;
 mod table;
 mod train;
 mod work;
@@ -32,6 +34,7 @@ fn _deniable(module: &Bound<'_, PyModule>) -> PyResult<()> {
     audit::register(module)?;
     command::register(module)?;
     survey::register(module)?;
+    synthetic::register(module)?;
     train::register(module)?;
     Ok(())
 }

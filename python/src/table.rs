@@ -82,6 +82,18 @@ impl ArrowTable {
             .collect()
     }
 
+    /// Some of the rows, as JSON, with days and moments as text.
+    fn slice(&self, start: usize, end: usize) -> String {
+        let mut before = 0;
+        let mut rows = Vec::new();
+        for batch in &self.batches {
+            let here = start.saturating_sub(before)..end.saturating_sub(before);
+            rows.extend(sql::rows_as_json(batch, here));
+            before += batch.num_rows();
+        }
+        serde_json::Value::Array(rows).to_string()
+    }
+
     #[getter]
     fn num_rows(&self) -> usize {
         self.batches.iter().map(RecordBatch::num_rows).sum()

@@ -7,7 +7,9 @@ import importlib
 import json
 import os
 import pkgutil
+import ssl
 import subprocess
+import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -77,11 +79,23 @@ def declared(people: Any, **more: Any) -> deniable.Dataset:
 class Served:
     """A server on loopback, and a token for it."""
 
-    def __init__(self, address: str, token: str, certificate: Path) -> None:
+    def __init__(self, address: str, token: str, certificate: Path, curators: str, curator: str) -> None:
         self.address, self.token, self.certificate = address, token, certificate
+        self._curators, self._curator = curators, curator
 
     def connect(self, **more: Any) -> deniable.Dataset:
         return deniable.connect(self.address, **{"token": self.token, "certificate": self.certificate, **more})
+
+    def curate(self, path: str, body: dict[str, Any]) -> Any:
+        """What a curator asks for on their own address."""
+        request = urllib.request.Request(
+            self._curators + path,
+            data=json.dumps(body).encode(),
+            headers={"Authorization": f"Bearer {self._curator}", "Content-Type": "application/json"},
+        )
+        context = ssl.create_default_context(cafile=str(self.certificate))
+        with urllib.request.urlopen(request, context=context) as response:
+            return json.load(response)
 
 
 @pytest.fixture(scope="session")
@@ -101,6 +115,7 @@ name = "served"
 whose = "person"
 [budget]
 epsilon = 10000000
+delta = 1e-3
 [tables.people]
 source = "people.csv"
 unit = "person"
@@ -129,6 +144,8 @@ age = { kind = "int", bounds = [0, 100], nullable = false }
     run("user", "add", "ann")
     run("user", "password", "ann", entered=PASSWORD + "\n")
     token = json.loads(run("user", "token", "ann", "--json"))["token"]
+    run("user", "add", "carol", "--role", "curator")
+    curator = json.loads(run("user", "token", "carol", "--json"))["token"]
     server = subprocess.Popen(
         [binary, "serve", "--self-signed", "localhost", "--http", "127.0.0.1:0", "--wire", "127.0.0.1:0",
          "--curators", "127.0.0.1:0", "--schedule", "0", "--rate", "1000"],
@@ -144,8 +161,10 @@ age = { kind = "int", bounds = [0, 100], nullable = false }
         said = server.stderr.readline()
         assert said.startswith("serving"), said + server.stderr.read()
         port = said.split("https://127.0.0.1:")[1].split(",")[0]
+        # `for curators, auditors and operators: https://127.0.0.1:PORT`.
+        curators = server.stderr.readline().strip().rsplit(":", 1)[1]
         certificate = folder / "server.crt"
-        yield Served(f"https://localhost:{port}", token, certificate)
+        yield Served(f"https://localhost:{port}", token, certificate, f"https://localhost:{curators}", curator)
     finally:
         server.terminate()
         server.wait(timeout=30)

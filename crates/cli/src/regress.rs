@@ -170,30 +170,6 @@ impl Arguments {
             ..RegressionRequest::new(&self.formula, table, self.analyst.name())
         })
     }
-
-    /// The table that is meant.
-    fn table(&self, catalog: &sql::Catalog) -> Result<String, CliError> {
-        if let Some(table) = &self.table {
-            return Ok(table.to_lowercase());
-        }
-        if let Some(release) = self.release.as_ref().and_then(|name| catalog.releases.get(name)) {
-            return Ok(release.table.clone());
-        }
-        let private = catalog
-            .tables
-            .iter()
-            .filter(|(_, table)| table.owner != sql::catalog::Owner::Public);
-        let names: Vec<&str> = private.map(|(name, _)| name.as_str()).collect();
-        match names.as_slice() {
-            [only] => Ok((*only).to_owned()),
-            // The sample and most catalogs have one table of the units themselves.
-            names if names.contains(&"people") => Ok("people".to_owned()),
-            names => fail(
-                "which table?",
-                format!("name one with --table: {}", names.join(", ")),
-            ),
-        }
-    }
 }
 
 fn pairs(texts: &[String], shown: &str) -> Result<Vec<(String, String)>, CliError> {
@@ -210,7 +186,9 @@ fn pairs(texts: &[String], shown: &str) -> Result<Vec<(String, String)>, CliErro
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     let dataset = arguments.catalog.open_to_ask(arguments.json || arguments.quiet)?;
-    let request = arguments.request(arguments.table(dataset.catalog())?)?;
+    let (table, release) = (arguments.table.as_deref(), arguments.release.as_deref());
+    let table = sql::table_of_model(dataset.catalog(), table, release).map_err(unanswered)?;
+    let request = arguments.request(table)?;
     if arguments.explain {
         let (sql, explanation) = dataset.explain_regression(&request).map_err(unanswered)?;
         if arguments.json {

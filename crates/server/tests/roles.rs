@@ -27,6 +27,8 @@ const READ: Needs = AnyOf(&[Right::ReadLedger]);
 const KEEP: Needs = AnyOf(&[Right::Keep]);
 
 const QUESTION: &str = r#"{"sql": "SELECT COUNT(*) FROM people", "epsilon": "1"}"#;
+const ROWS: &str = r#"{"table": "people", "epsilon": "1", "method": "independent"}"#;
+const MODEL: &str = r#"{"formula": "age ~ member", "epsilon": "1"}"#;
 const FORM: &str = "sql=SELECT+COUNT(*)+FROM+people&epsilon=1&key=k";
 
 type Route = (Audience, &'static str, &'static str, &'static str, Needs);
@@ -61,6 +63,14 @@ const INTERFACES: &[Route] = &[
     (Analysts, "GET", "/v1/releases/{name}/plan", "", ASK),
     (Analysts, "GET", "/v1/releases/{name}/table", "", ASK),
     (Analysts, "GET", "/v1/releases/{name}/receipt", "", ASK),
+    (Analysts, "GET", "/v1/synthetic", "", ASK),
+    (Analysts, "POST", "/v1/synthetic/explain", ROWS, ASK),
+    (Analysts, "GET", "/v1/synthetic/{id}", "", ASK),
+    (Analysts, "GET", "/v1/synthetic/{id}/rows.csv", "", ASK),
+    (Analysts, "GET", "/v1/synthetic/{id}/rows.parquet", "", ASK),
+    (Analysts, "GET", "/v1/synthetic/{id}/receipt", "", ASK),
+    (Analysts, "POST", "/v1/regress/explain", MODEL, ASK),
+    (Analysts, "POST", "/v1/regress", MODEL, ASK),
     (Curators, "GET", "/healthz", "", Nothing),
     (Curators, "GET", "/v1/openapi.json", "", Nothing),
     (Curators, "GET", "/metrics", "", AnyOf(&[Right::ReadCounters])),
@@ -85,6 +95,9 @@ const INTERFACES: &[Route] = &[
     (Curators, "GET", "/v1/releases", "", READ),
     (Curators, "GET", "/v1/releases/{name}/plan", "", READ),
     (Curators, "POST", "/v1/releases/{name}", "", KEEP),
+    (Curators, "GET", "/v1/synthetic", "", READ),
+    (Curators, "POST", "/v1/synthetic/explain", ROWS, KEEP),
+    (Curators, "POST", "/v1/synthetic", ROWS, KEEP),
     (Curators, "POST", "/v1/budget/requests/{number}/propose", "", KEEP),
     (Curators, "POST", "/v1/budget/requests/{number}/approve", "", KEEP),
     (Curators, "POST", "/v1/budget/requests/{number}/decline", "", KEEP),
@@ -102,6 +115,17 @@ const PAGES: &[Route] = &[
     (Analysts, "GET", "/releases", "", ASK),
     (Analysts, "GET", "/releases/{name}", "", ASK),
     (Analysts, "GET", "/releases/{name}/file/{format}", "", ASK),
+    (Analysts, "GET", "/synthetic", "", ASK),
+    (Analysts, "GET", "/synthetic/{id}", "", ASK),
+    (Analysts, "GET", "/synthetic/{id}/file/{format}", "", ASK),
+    (Analysts, "GET", "/models", "", ASK),
+    (
+        Analysts,
+        "POST",
+        "/models",
+        "formula=age+~+member&epsilon=1&act=explain",
+        ASK,
+    ),
     (Analysts, "GET", "/history", "", ASK),
     (Analysts, "POST", "/budget/requests", "epsilon=1&reason=r", ASK),
     (Analysts, "POST", "/budget/requests/withdraw", "number=99", ASK),
@@ -132,6 +156,14 @@ const PAGES: &[Route] = &[
     (Curators, "GET", "/releases", "", READ),
     (Curators, "GET", "/releases/{name}", "", READ),
     (Curators, "POST", "/releases", "name=nobody", KEEP),
+    (Curators, "GET", "/synthetic", "", READ),
+    (
+        Curators,
+        "POST",
+        "/synthetic",
+        "table=nobody&epsilon=1&act=make",
+        KEEP,
+    ),
     (Curators, "GET", "/log", "", READ),
     (Curators, "GET", "/catalog", "", KEEP),
     (Curators, "POST", "/catalog/check", "catalog=x", KEEP),
@@ -158,7 +190,8 @@ async fn send(router: &Router, route: &Route, who: &Who<'_>) -> (StatusCode, Str
         .replace("{name}", "nobody")
         .replace("{token}", "t")
         .replace("{digest}", "x")
-        .replace("{number}", "99");
+        .replace("{number}", "99")
+        .replace("{id}", "99");
     let request = Request::builder()
         .method(Method::from_bytes(method.as_bytes()).unwrap())
         .uri(path)

@@ -44,7 +44,9 @@ if TYPE_CHECKING:
     from deniable._answer import Answer
     from deniable._dataset import Budget, Dataset, Explanation, connect, from_arrow, open, sample
     from deniable._query import avg, column, count, max, median, min, quantile, stddev, sum, variance
+    from deniable._regression import Coefficients, HypothesisTest, Regression
     from deniable._release import Plan, Release, ReleaseExplanation
+    from deniable._synthetic import Synthetic, SyntheticExplanation, SyntheticReport
 
 # The module of each name. It is read only when the name is used: `import deniable` stays a matter of milliseconds.
 _SUBMODULES = frozenset({"accounting", "attack", "audit", "mechanisms", "opacus", "survey", "train"})
@@ -67,9 +69,15 @@ _NAMES = {
     "stddev": "_query",
     "sum": "_query",
     "variance": "_query",
+    "Coefficients": "_regression",
+    "HypothesisTest": "_regression",
+    "Regression": "_regression",
     "Plan": "_release",
     "Release": "_release",
     "ReleaseExplanation": "_release",
+    "Synthetic": "_synthetic",
+    "SyntheticExplanation": "_synthetic",
+    "SyntheticReport": "_synthetic",
 }
 
 __all__ = [
@@ -77,18 +85,24 @@ __all__ = [
     "Budget",
     "BudgetError",
     "CatalogError",
+    "Coefficients",
     "Dataset",
     "EngineError",
     "Error",
     "Explanation",
     "FileError",
+    "HypothesisTest",
     "LedgerError",
     "ParameterError",
     "Plan",
     "QueryError",
+    "Regression",
     "Release",
     "ReleaseExplanation",
     "ServerError",
+    "Synthetic",
+    "SyntheticExplanation",
+    "SyntheticReport",
     "__version__",
     "accounting",
     "attack",

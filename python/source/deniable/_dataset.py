@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
     from deniable._numbers import Number
     from deniable._query import Query
+    from deniable._regression import HypothesisTest, Regression
     from deniable._release import Plan, _Made
+    from deniable._synthetic import Synthetic, SyntheticExplanation
+    from deniable._synthetic import _Made as _Measured
 
 
 class _Backend(Protocol):
@@ -61,6 +64,14 @@ class _Backend(Protocol):
     def plan(self, name: str, epsilon: str | None, error: str | None, cell_size: int) -> str: ...
 
     def release(self, name: str, epsilon: str | None, watch: Callable[[str], None]) -> _Made: ...
+
+    def explain_synthesis(self, asked: str) -> str: ...
+
+    def synthesize(self, asked: str, watch: Callable[[str], None]) -> _Measured: ...
+
+    def measured_by(self, asked: str) -> str: ...
+
+    def regress(self, asked: str, watch: Callable[[str], None]) -> str: ...
 
 
 def open(catalog: str | os.PathLike[str], *, analyst: str | None = None) -> Dataset:
@@ -293,6 +304,214 @@ class Dataset:
             raise ParameterError(f"the catalog plans no release {name!r}", hint)
         return Plan(self._backend, name)
 
+    def synthesize(
+        self,
+        table: str,
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rows: int | None = None,
+        method: str = "aim",
+        workload: Iterable[str | Sequence[str]] = (),
+        columns: Iterable[str] = (),
+        bins: Mapping[str, int] | None = None,
+        where: str | None = None,
+        rows_per_unit: int | None = None,
+        model_cells: int | None = None,
+        output: str | os.PathLike[str] | None = None,
+    ) -> Synthetic:
+        """Rows that look like a private table and belong to nobody: safe to hand out, from one charge.
+
+        It is charged once, before the data is read. The same again is free and gives the same rows; so are more rows of it,
+        by ``rows=`` or :meth:`deniable.Synthetic.with_rows`. ``output`` is a file for them that ends in .csv or .parquet.
+
+        - ``epsilon``, ``delta``: what all of it may cost; else what a query costs in the catalog. A δ is needed.
+        - ``rows``: how many rows; else as many as there seem to be.
+        - ``method``: ``"aim"`` measures, round by round, the table that is fitted worst; ``"mst"`` a tree of pairs of
+          columns; ``"independent"`` each column alone.
+        - ``workload``: the tables that matter, ``[("age", "income")]``; else all by three columns.
+        - ``columns``: only these; else all with declared values or bounds. ``bins``: how many bins of equal width a column of
+          numbers has. ``where``: an SQL condition of the rows that count.
+        - ``rows_per_unit``: how many rows of one unit count, where the catalog does not say.
+        - ``model_cells``: how large the model may be; larger ones take longer.
+
+        On a server a curator makes them, and this finds them.
+        """
+        from deniable._numbers import count_of
+        from deniable._progress import Waiting
+        from deniable._synthetic import Synthetic, asked_for
+
+        asked = asked_for(
+            table,
+            epsilon=epsilon,
+            delta=delta,
+            method=method,
+            workload=workload,
+            columns=columns,
+            bins=bins,
+            where=where,
+            rows_per_unit=rows_per_unit,
+            model_cells=model_cells,
+        )
+        count = None if rows is None else count_of("rows", rows, 1)
+        # Whatever can be wrong with a file is found out before anything is charged.
+        if output is not None and not os.fspath(output).lower().endswith((".csv", ".parquet")):
+            raise ParameterError("output ends in neither .csv nor .parquet", "name a file such as people.csv")
+        if output is not None and not os.path.isdir(os.path.dirname(os.path.abspath(os.fspath(output)))):
+            raise ParameterError("the folder of output does not exist", "make it first; nothing was charged")
+        with Waiting() as watch:
+            made = Synthetic(self._backend.synthesize(asked, watch), count)
+        if output is not None:
+            made.write(output)
+        return made
+
+    def explain_synthesis(
+        self,
+        table: str,
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        method: str = "aim",
+        workload: Iterable[str | Sequence[str]] = (),
+        columns: Iterable[str] = (),
+        bins: Mapping[str, int] | None = None,
+        where: str | None = None,
+        rows_per_unit: int | None = None,
+        model_cells: int | None = None,
+    ) -> SyntheticExplanation:
+        """What synthetic rows would be made of and what they would cost. Free: nothing private is read."""
+        from deniable._synthetic import SyntheticExplanation, asked_for
+
+        asked = asked_for(
+            table,
+            epsilon=epsilon,
+            delta=delta,
+            method=method,
+            workload=workload,
+            columns=columns,
+            bins=bins,
+            where=where,
+            rows_per_unit=rows_per_unit,
+            model_cells=model_cells,
+        )
+        return SyntheticExplanation(json.loads(self._backend.explain_synthesis(asked)))
+
+    def regress(
+        self,
+        formula: str,
+        *,
+        table: str | None = None,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        family: str = "linear",
+        where: str | None = None,
+        reference: Mapping[str, Any] | None = None,
+        bins: Mapping[str, Number] | None = None,
+        release: str | None = None,
+    ) -> Regression:
+        """Fits a model, ``ds.regress("income ~ age + education", epsilon=1)``, whose standard errors and p-values count the noise.
+
+        It is one ordinary query, charged once, and the same again is free; from a planned ``release`` that was made it is
+        free at all. The formula is R's: ``a + b``, ``a:b``, ``a * b``, ``factor(age)``, ``smoker = true ~ age``.
+
+        - ``table``: the table, where there are several private ones.
+        - ``family``: ``"linear"``, ``"logistic"`` or ``"poisson"``.
+        - ``where``: an SQL condition of the rows that count.
+        - ``reference``: the values that others are compared with, ``{"education": "bachelor"}``; else the first.
+        - ``bins``: how wide the bins of a number are, where rows are counted by it, ``{"age": 5}``.
+
+        A model for which the noise is too large is refused after its charge, and says how much ε would do.
+        """
+        from deniable._regression import Regression, asked_for
+
+        asked = asked_for(
+            formula,
+            table=table,
+            epsilon=epsilon,
+            delta=delta,
+            where=where,
+            reference=reference,
+            bins=bins,
+            release=release,
+            family=family,
+        )
+        return Regression(self._fitted(asked))
+
+    def explain_regression(
+        self,
+        formula: str,
+        *,
+        table: str | None = None,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        family: str = "linear",
+        where: str | None = None,
+        reference: Mapping[str, Any] | None = None,
+        bins: Mapping[str, Number] | None = None,
+    ) -> Explanation:
+        """What the query of a model would do and cost; :attr:`deniable.Explanation.sql` is the query. Free."""
+        from deniable._regression import asked_for
+
+        asked = asked_for(
+            formula,
+            table=table,
+            epsilon=epsilon,
+            delta=delta,
+            where=where,
+            reference=reference,
+            bins=bins,
+            release=None,
+            family=family,
+        )
+        sql = self._backend.measured_by(asked)
+        explained = self.explain(sql, epsilon=epsilon, delta=delta, cut_estimate=False)
+        explained.sql = sql
+        return explained
+
+    def test(
+        self,
+        formula: str,
+        test: str = "independence",
+        *,
+        groups: Sequence[str] | None = None,
+        table: str | None = None,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        where: str | None = None,
+        bins: Mapping[str, Number] | None = None,
+        release: str | None = None,
+    ) -> HypothesisTest:
+        """Tests a hypothesis with a p-value that counts the noise.
+
+        - ``ds.test("smoker ~ education")``: whether two columns are independent (χ²);
+        - ``ds.test("smoker = true ~ sex", "proportions")``: whether a share is the same in two groups;
+        - ``ds.test("income ~ sex", "means")``: whether a mean is (Welch).
+
+        ``groups=("female", "male")`` names the two groups, where there are more. It is charged as :meth:`regress` is.
+        """
+        from deniable._regression import HypothesisTest, asked_for
+
+        asked = asked_for(
+            formula,
+            table=table,
+            epsilon=epsilon,
+            delta=delta,
+            where=where,
+            reference=None,
+            bins=bins,
+            release=release,
+            test=test,
+            groups=groups,
+        )
+        return HypothesisTest(self._fitted(asked))
+
+    def _fitted(self, asked: str) -> dict[str, Any]:
+        from deniable._progress import Waiting
+
+        with Waiting() as watch:
+            told: dict[str, Any] = json.loads(self._backend.regress(asked, watch))
+        return told
+
     def dummy(self) -> Dataset:
         """The same tables with invented rows, made from the catalog alone: to try any query for free."""
         return Dataset(self._backend.dummy())
@@ -314,6 +533,9 @@ class Dataset:
 
 class Explanation:
     """What a question would do and cost, before it does anything."""
+
+    #: The query that a model is measured by, where it is about a model.
+    sql: str | None = None
 
     def __init__(self, told: dict[str, Any]) -> None:
         self._told = told

@@ -12,7 +12,7 @@ import time
 import urllib.parse
 from typing import TYPE_CHECKING, Any
 
-from deniable._deniable import ArrowTable, LocalDataset, table_of_answer
+from deniable._deniable import ArrowTable, LocalDataset, table_of_answer, table_of_parquet
 from deniable._errors import (
     BudgetError,
     EngineError,
@@ -139,6 +139,43 @@ class RemoteDataset:
             raise ParameterError("on a server the catalog says what a release costs", "leave epsilon= out")
         return RemoteRelease(self, name)
 
+    def explain_synthesis(self, asked: str) -> str:
+        told = json.loads(self._call("POST", "/v1/synthetic/explain", _given(asked), again=True))
+        found = self._found(asked)
+        return json.dumps({**told, "made_by_charge": None if found is None else found["id"]})
+
+    def synthesize(self, asked: str, watch: Callable[[str], None]) -> RemoteSynthetic:
+        del watch
+        found = self._found(asked)
+        if found is None:
+            raise QueryError(
+                "there are no such rows on the server",
+                "a curator makes them: POST /v1/synthetic on their address, or their page of synthetic rows",
+            )
+        return RemoteSynthetic(self, found["id"])
+
+    def _found(self, asked: str) -> dict[str, Any] | None:
+        """The newest rows of what is asked for; what is not said may be anything."""
+        wanted = _given(asked)
+        wanted["table"] = wanted["table"].lower()
+        if wanted.get("method") == "aim":
+            # The default: rows that a curator made otherwise are as good.
+            del wanted["method"]
+        made: list[dict[str, Any]] = json.loads(self._call("GET", "/v1/synthetic"))["synthetic"]
+        for rows in made:
+            known = {**rows["asked"], "table": rows["asked"]["table"].lower()}
+            if all(_same(known.get(name), value) for name, value in wanted.items()):
+                return rows
+        return None
+
+    def measured_by(self, asked: str) -> str:
+        sql: str = json.loads(self._call("POST", "/v1/regress/explain", _given(asked), again=True))["sql"]
+        return sql
+
+    def regress(self, asked: str, watch: Callable[[str], None]) -> str:
+        del watch
+        return self._call("POST", "/v1/regress", _given(asked), key=secrets.token_hex(16))
+
     def dummy(self) -> LocalDataset:
         from deniable._dummy import dummy_of
 
@@ -152,8 +189,21 @@ class RemoteDataset:
         *,
         key: str | None = None,
         signed: bool = True,
+        again: bool = False,
     ) -> str:
-        headers = {"Accept": "application/json"}
+        return self._bytes(method, path, body, key=key, signed=signed, again=again).decode()
+
+    def _bytes(
+        self,
+        method: str,
+        path: str,
+        body: dict[str, Any] | None = None,
+        *,
+        key: str | None = None,
+        signed: bool = True,
+        again: bool = False,
+    ) -> bytes:
+        headers = {"Accept": "application/json" if "/rows." not in path else "*/*"}
         if signed:
             headers["Authorization"] = f"Bearer {self._token}"
         if key is not None:
@@ -163,7 +213,7 @@ class RemoteDataset:
             sent = json.dumps(body).encode()
             headers["Content-Type"] = "application/json"
         # Requests that may be sent twice are: a GET, a request that costs nothing, and a query under its key.
-        again = method == "GET" or key is not None or path == "/v1/explain"
+        again = again or method == "GET" or key is not None or path == "/v1/explain"
         for attempt in range(_ATTEMPTS):
             try:
                 status, received = self._exchange(method, self._path + path, sent, headers)
@@ -182,7 +232,7 @@ class RemoteDataset:
                 time.sleep(0.2 * 2**attempt)
                 continue
             if status == 200:
-                return received.decode()
+                return received
             raise _failure(status, received)
         raise AssertionError("the last attempt returns or raises")
 
@@ -238,6 +288,75 @@ class RemoteRelease:
 
     def everything(self) -> str:
         return self._dataset._call("GET", self._path)
+
+
+class RemoteSynthetic:
+    """Synthetic rows that a curator made on a server."""
+
+    def __init__(self, dataset: RemoteDataset, number: int) -> None:
+        self._dataset = dataset
+        self._path = f"/v1/synthetic/{number}"
+        self._rows: RemoteRows | None = None
+
+    def rows(self, count: int | None) -> RemoteRows:
+        if self._rows is None:
+            self._rows = RemoteRows(self._dataset, self._path)
+        if count is not None and count != self._rows.count():
+            raise ParameterError(
+                f"on this server there are {self._rows.count()} of these rows",
+                "leave rows= out; a curator makes another number of them for nothing",
+            )
+        return self._rows
+
+
+class RemoteRows:
+    """The rows themselves."""
+
+    def __init__(self, dataset: RemoteDataset, path: str) -> None:
+        self._dataset, self._path = dataset, path
+        self._about: dict[str, Any] = json.loads(dataset._call("GET", path))
+        self._table: ArrowTable | None = None
+
+    def told(self) -> str:
+        left = json.loads(self._dataset.budget())["left"]
+        return json.dumps({**self._about, "repeated": True, "left": {"epsilon": left}})
+
+    def everything(self) -> str:
+        return self.told()
+
+    def count(self) -> int:
+        return int(self._about["rows"])
+
+    def slice(self, start: int, end: int) -> str:
+        return self.table().slice(start, end)
+
+    def table(self) -> ArrowTable:
+        if self._table is None:
+            self._table = table_of_parquet(self.written(True))
+        return self._table
+
+    def written(self, parquet: bool) -> bytes:
+        return self._dataset._bytes("GET", f"{self._path}/rows.{'parquet' if parquet else 'csv'}")
+
+    def page(self) -> str:
+        raise ParameterError("a server shows the comparison on its own page", "open the page of synthetic rows in a browser")
+
+
+def _given(asked: str) -> dict[str, Any]:
+    """What is said of a request."""
+    return {name: value for name, value in json.loads(asked).items() if value not in (None, [], {})}
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two values of a request are the same; numbers of a guarantee are decimals in text."""
+    if isinstance(one, str) and isinstance(other, str) and one != other:
+        from decimal import Decimal, InvalidOperation
+
+        try:
+            return Decimal(one) == Decimal(other)
+        except InvalidOperation:
+            return False
+    return bool(one == other)
 
 
 def _quoted(name: str) -> str:

@@ -51,7 +51,7 @@ impl Right {
         match self {
             Self::Ask => (
                 &[Analyst, Curator],
-                "ask; see tables, prices, releases, their own answers, receipts and history; request more budget",
+                "ask and fit models; see tables, prices, releases, synthetic rows, their own answers, receipts and history; request more budget",
             ),
             Self::ReadAnyAnswer => (
                 &[Curator],
@@ -64,7 +64,7 @@ impl Right {
             Self::ReadCounters => (&[Curator, Operator], "see the server's counters"),
             Self::Keep => (
                 &[Curator],
-                "keep accounts, tokens and the catalog; decide about requests; make releases",
+                "keep accounts, tokens and the catalog; decide about requests; make releases and synthetic rows",
             ),
         }
     }

@@ -15,12 +15,15 @@ const ANALYSTS: Places = &[
     ("/", "Ask", Right::Ask),
     ("/tables", "Tables", Right::Ask),
     ("/releases", "Releases", Right::Ask),
+    ("/synthetic", "Synthetic rows", Right::Ask),
+    ("/models", "Models", Right::Ask),
     ("/history", "History", Right::Ask),
 ];
 const CURATORS: Places = &[
     ("/", "Budget", Right::ReadLedger),
     ("/accounts", "Accounts", Right::ReadLedger),
     ("/releases", "Releases", Right::ReadLedger),
+    ("/synthetic", "Synthetic rows", Right::ReadLedger),
     ("/requests", "Requests", Right::ReadLedger),
     ("/log", "Log", Right::ReadLedger),
     ("/catalog", "Catalog", Right::Keep),

@@ -11,6 +11,7 @@ mod curator;
 mod layout;
 mod releases;
 mod session;
+mod synthetic;
 
 use crate::failure::{Code, Failure};
 use crate::http::Audience;

@@ -52,13 +52,13 @@ struct QuestionBody {
 /// A number that is read digit by digit: a float would be another number.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Decimal {
+pub(super) enum Decimal {
     Text(String),
     Number(serde_json::Number),
 }
 
 impl Decimal {
-    fn text(self) -> String {
+    pub(super) fn text(self) -> String {
         match self {
             Self::Text(text) => text,
             Self::Number(number) => number.to_string(),

@@ -4,9 +4,11 @@ mod analysts;
 mod answers;
 mod curators;
 mod limits;
+mod models;
 mod problem;
 mod releases;
 mod requests;
+mod synthetic;
 
 use crate::console;
 use crate::failure::{Code, Failure};
@@ -53,11 +55,14 @@ pub enum Audience {
 pub fn routes(audience: Audience) -> (Router<Arc<Service>>, OpenApi) {
     let routes = match audience {
         Audience::Analysts => analysts::routes()
+            .merge(models::of_analysts())
             .merge(releases::of_analysts())
-            .merge(requests::of_analysts()),
+            .merge(requests::of_analysts())
+            .merge(synthetic::of_analysts()),
         Audience::Curators => curators::routes()
             .merge(releases::of_curators())
-            .merge(requests::of_curators()),
+            .merge(requests::of_curators())
+            .merge(synthetic::of_curators()),
     };
     let (router, mut description) = OpenApiRouter::new().merge(routes).split_for_parts();
     let title = match audience {

@@ -5,6 +5,7 @@ mod attempts;
 mod dummy;
 mod held;
 mod history;
+mod models;
 mod placed;
 mod planning;
 mod question;
@@ -12,6 +13,7 @@ mod queue;
 mod releases;
 mod running;
 mod sign_in;
+mod synthetic;
 #[cfg(test)]
 mod tests;
 
@@ -24,6 +26,8 @@ pub(crate) use releases::{MOST_CELLS, ReadTable, check_size};
 pub use releases::{MadeRelease, PlanWanted, PlannedView};
 use running::Running;
 pub use sign_in::Identity;
+pub(crate) use synthetic::Drawn;
+pub use synthetic::{ListedRows, MadeRows};
 
 use crate::accounts;
 use crate::failure::{Code, Failure};
@@ -120,6 +124,9 @@ pub struct Service {
     /// For planned releases that are made, and for those that are read.
     releasing: Arc<Queue>,
     reading: Arc<Queue>,
+    /// For synthetic rows that are drawn, and those that were drawn last.
+    drawing: Arc<Queue>,
+    rows_kept: Arc<synthetic::KeptRows>,
     /// Releases that were made since the server started.
     made: AtomicU64,
     attempts: Arc<Attempts>,
@@ -171,6 +178,8 @@ impl Service {
             planning: planning::queue(),
             releasing: releases::making(),
             reading: releases::reading(),
+            drawing: synthetic::drawing(),
+            rows_kept: Arc::default(),
             made: AtomicU64::new(0),
             attempts: Arc::default(),
             looks: AtomicUsize::new(0),
@@ -230,6 +239,7 @@ impl Service {
             &self.planning,
             &self.releasing,
             &self.reading,
+            &self.drawing,
             self.dummy.queue(),
         ] {
             queue.close();

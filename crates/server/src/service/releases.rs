@@ -395,7 +395,7 @@ impl Service {
 }
 
 /// A request that is charged once.
-fn once(who: &Identity, key: &str, words: &str) -> Result<Once, Failure> {
+pub(super) fn once(who: &Identity, key: &str, words: &str) -> Result<Once, Failure> {
     if key.is_empty() || key.len() > 255 {
         return Err(Failure::new(
             Code::BadRequest,
@@ -406,7 +406,7 @@ fn once(who: &Identity, key: &str, words: &str) -> Result<Once, Failure> {
     Ok(Once::new(who.name(), key, words))
 }
 
-fn epsilon(text: &str) -> Result<Epsilon, Failure> {
+pub(super) fn epsilon(text: &str) -> Result<Epsilon, Failure> {
     Epsilon::parse(text).map_err(|error| {
         Failure::new(
             Code::BadRequest,

@@ -10,6 +10,7 @@ mod proposals;
 mod receipts;
 mod releases;
 mod requests;
+mod synthetic;
 
 use accounting::{Epsilon, Event, Guarantee, Neighbors, PrivacyUnit, Promise};
 use common::{Running, catalog, people, quick};

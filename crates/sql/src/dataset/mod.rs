@@ -1,5 +1,6 @@
 //! A dataset that many can ask at once, from asynchronous programs.
 
+mod asked;
 pub mod blocking;
 mod description;
 mod examples;
@@ -24,6 +25,7 @@ use crate::dataset::blocking::{Answered, Shared, Stage};
 use crate::dataset::description::{describe, tables_as_json};
 use crate::finish::answer::{Answer, AnswerColumn};
 use crate::finish::cut::CutEstimate;
+pub use asked::{AskedTest, RegressionAsked, SynthesisAsked, keywords_for_options, table_of_model};
 pub use examples::{Coding, Encoding, Examples, LeftOut, Texts, encoding, left_out};
 pub use explain::{Explanation, OutputLine, Part, StatisticLine};
 pub use explain_statement::is_explain;
@@ -42,7 +44,7 @@ pub use readable::readable;
 pub use regression::{Finding, Regressed, RegressionRequest, TestOf};
 pub use synthetic::{
     ColumnCells, LeftOutColumn, MODEL_CELLS, SynthesisExplanation, SynthesisRequest, SyntheticColumn,
-    SyntheticRelease, SyntheticRows,
+    SyntheticRelease, SyntheticRows, batches_of_parquet, rows_as_json,
 };
 pub use verification::{ComputedTwice, Judgement, Movement, Verification, VerifiedPlan};
 
@@ -251,9 +253,13 @@ impl Dataset {
     ///
     /// # Errors
     /// When the formula or its query is refused, its price does not fit, or the noise is too large for the model.
-    pub async fn regress(&self, request: &RegressionRequest) -> Result<Regressed, Error> {
+    pub async fn regress(
+        &self,
+        request: &RegressionRequest,
+        mut watch: impl FnMut(Stage) + Send + 'static,
+    ) -> Result<Regressed, Error> {
         let request = request.clone();
-        self.waiting(move |dataset| dataset.regress(&request, &mut |_| ()))
+        self.waiting(move |dataset| dataset.regress(&request, &mut watch))
             .await
     }
 

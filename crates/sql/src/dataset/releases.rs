@@ -1,6 +1,9 @@
-//! Planned releases of a dataset that many ask at once.
+//! Planned releases and synthetic rows of a dataset that many ask at once.
 
-use super::{Dataset, ListedRelease, ReleaseExplanation, ReleaseRequest, ReleasedTables, WantedTableError};
+use super::{
+    Dataset, ListedRelease, ReleaseExplanation, ReleaseRequest, ReleasedTables, SynthesisExplanation,
+    SynthesisRequest, SyntheticRelease, WantedTableError,
+};
 use crate::Error;
 use crate::dataset::blocking::{self, Stage};
 use accounting::Epsilon;
@@ -69,5 +72,38 @@ impl Dataset {
         let wanted = wanted.clone();
         self.waiting(move |dataset| dataset.released_tables(&wanted))
             .await
+    }
+
+    /// What synthetic rows will be made of and what they cost. Spends nothing, reads no private data.
+    ///
+    /// # Errors
+    /// When there is no such table, its columns have no declared values or bounds, or there is no noise for the price.
+    pub async fn explain_synthesis(&self, wanted: &SynthesisRequest) -> Result<SynthesisExplanation, Error> {
+        let wanted = wanted.clone();
+        self.waiting(move |dataset| dataset.explain_synthesis(&wanted))
+            .await
+    }
+
+    /// Measures what synthetic rows are made of, or finds it: what was released before is given again for nothing, and a charge whose run was interrupted is finished and not repeated. Goes on if its future is dropped.
+    ///
+    /// # Errors
+    /// As [`Dataset::explain_synthesis`], or when the budget or the ledger refuses, or the data cannot be read.
+    pub async fn synthesize(
+        &self,
+        wanted: &SynthesisRequest,
+        mut watch: impl FnMut(Stage) + Send + 'static,
+    ) -> Result<SyntheticRelease, Error> {
+        let wanted = wanted.clone();
+        self.waiting(move |dataset| dataset.synthesize(&wanted, &mut watch))
+            .await
+    }
+
+    /// Synthetic rows, if they were released before. Never charges.
+    ///
+    /// # Errors
+    /// As [`Dataset::explain_synthesis`], or when the ledger cannot be read.
+    pub async fn synthesized(&self, wanted: &SynthesisRequest) -> Result<Option<SyntheticRelease>, Error> {
+        let wanted = wanted.clone();
+        self.waiting(move |dataset| dataset.synthesized(&wanted)).await
     }
 }

@@ -6,11 +6,13 @@ mod ask;
 mod elsewhere;
 mod history;
 mod line;
+mod models;
 mod price;
 mod receipt;
 mod releases;
 mod requests;
 mod result;
+mod synthetic;
 mod tables;
 mod words;
 
@@ -35,6 +37,10 @@ pub(super) fn routes() -> Router<Arc<Service>> {
         .route("/releases", get(releases::list))
         .route("/releases/{name}", get(releases::page))
         .route("/releases/{name}/file/{format}", get(releases::download))
+        .route("/synthetic", get(synthetic::list))
+        .route("/synthetic/{id}", get(synthetic::page))
+        .route("/synthetic/{id}/file/{format}", get(synthetic::download))
+        .route("/models", get(models::page).post(models::fit))
         .route("/history", get(history::page))
         .route("/budget/requests", post(requests::file))
         .route("/budget/requests/withdraw", post(requests::withdraw))

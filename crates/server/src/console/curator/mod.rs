@@ -9,6 +9,7 @@ mod log;
 mod meaning;
 mod releases;
 mod requests;
+mod synthetic;
 
 use super::Page;
 use super::layout::View;
@@ -31,6 +32,7 @@ pub(super) fn routes() -> Router<Arc<Service>> {
         .route("/requests/decide", post(requests::decide))
         .route("/releases", get(releases::list).post(releases::make))
         .route("/releases/{name}", get(releases::page))
+        .route("/synthetic", get(synthetic::list).post(synthetic::make))
         .route("/log", get(log::page))
         .route("/catalog", get(catalog::page))
         .route("/catalog/check", post(catalog::check))

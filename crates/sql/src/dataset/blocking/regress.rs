@@ -80,6 +80,8 @@ impl Dataset {
         let ask = ask(request, &measured.sql);
         let noise = noise(&self.understand(&ask)?, measured.statistics)?;
         let answered = self.query_watched(&ask, watch)?;
+        // What follows reads what was released, and is work all the same.
+        watch(Stage::Computing);
         let numbers = measured.numbers(&answered.answer)?;
         let finding = match &model {
             Some(model) => {

@@ -136,7 +136,7 @@ impl Regressed {
             }
             Finding::Test(test) => json!(test),
         };
-        object["cost"] = json!(self.cost);
+        object["cost"] = json!(self.cost.as_ref().map(Cost::to_json));
         object["repeated"] = json!(self.repeated);
         object["resumed"] = json!(self.resumed);
         object["left"] = json!({ "epsilon": self.left.epsilon });
@@ -144,6 +144,15 @@ impl Regressed {
         object["sql"] = json!(self.sql);
         object["release"] = json!(self.release);
         object["about"] = json!(self.notes);
+        object
+    }
+
+    /// The same, with the table of results as text, and of a model the table for LaTeX and the forest plot: for whoever shows it elsewhere.
+    pub fn told(&self) -> serde_json::Value {
+        let mut object = self.to_json();
+        object["text"] = json!(self.to_text());
+        object["latex"] = json!(self.to_latex());
+        object["plot"] = json!(self.to_plot());
         object
     }
 

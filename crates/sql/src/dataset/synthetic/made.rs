@@ -123,8 +123,17 @@ impl SyntheticRelease {
     /// # Errors
     /// When what was saved is not of its columns.
     pub fn rows(&self, count: Option<usize>) -> Result<SyntheticRows, Error> {
+        self.rows_at_most(count, usize::MAX)
+    }
+
+    /// The same, and no more than so many cells of all columns together.
+    ///
+    /// # Errors
+    /// As [`SyntheticRelease::rows`].
+    pub fn rows_at_most(&self, count: Option<usize>, cells: usize) -> Result<SyntheticRows, Error> {
         let model = self.release.model().map_err(refused)?;
         let count = count.unwrap_or(model.total().round() as usize);
+        let count = count.min(cells / self.columns.len().max(1));
         let seed = self.release.seed();
         let codes = model.rows(count, seed);
         let report = Report::new(&self.release, &model, &codes);

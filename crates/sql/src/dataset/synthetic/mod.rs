@@ -1,11 +1,12 @@
 //! Synthetic rows: what they will be made of, and what was released.
 
+mod compared;
 mod made;
 mod rows;
 
 pub(crate) use made::SavedRows;
 pub use made::SyntheticRelease;
-pub use rows::{SyntheticColumn, SyntheticRows};
+pub use rows::{SyntheticColumn, SyntheticRows, batches_of_parquet, rows_as_json};
 
 use crate::Error;
 use crate::catalog::Catalog;

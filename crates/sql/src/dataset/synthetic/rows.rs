@@ -4,12 +4,13 @@ use super::made::Decoding;
 use crate::values::facts::{Kind, Value};
 use crate::values::scalar::calendar::{day_as_text, moment_as_text};
 use datafusion::arrow::array::{
-    ArrayRef, BooleanArray, Date32Array, Float64Array, Int64Array, RecordBatch, StringArray,
+    Array, ArrayRef, BooleanArray, Date32Array, Float64Array, Int64Array, RecordBatch, StringArray,
     TimestampMicrosecondArray,
 };
 use datafusion::arrow::datatypes::{DataType, Field as ArrowField, Schema, TimeUnit};
 use datafusion::arrow::error::ArrowError;
 use datafusion::parquet::arrow::ArrowWriter;
+use datafusion::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use datafusion::parquet::errors::ParquetError;
 use std::io::Write;
 use std::sync::Arc;
@@ -61,6 +62,18 @@ impl SyntheticRows {
     /// How many there are.
     pub fn count(&self) -> usize {
         self.columns.first().map_or(0, |column| column.values.len())
+    }
+
+    /// Some of them, for programs: an object each, with days and moments as text.
+    pub fn to_json(&self, range: std::ops::Range<usize>) -> serde_json::Value {
+        let range = range.start.min(self.count())..range.end.min(self.count());
+        let row = |row: usize| -> serde_json::Map<String, serde_json::Value> {
+            let columns = self.columns.iter();
+            columns
+                .map(|column| (column.name.clone(), json_of(&column.values[row])))
+                .collect()
+        };
+        range.map(row).collect()
     }
 
     /// As CSV, with a line of names first. NULL is an empty field; text that is empty has quotes.
@@ -120,6 +133,63 @@ fn value(column: &Decoding, decoded: Decoded) -> Value {
             Kind::Float => Value::Float(number as f64),
             _ => Value::Int(number),
         },
+    }
+}
+
+/// A Parquet file of rows, as it was written here.
+///
+/// # Errors
+/// When it is none.
+pub fn batches_of_parquet(file: std::fs::File) -> Result<Vec<RecordBatch>, ParquetError> {
+    let reader = ParquetRecordBatchReaderBuilder::try_new(file)?.build()?;
+    let batches: Result<Vec<RecordBatch>, ArrowError> = reader.collect();
+    Ok(batches?)
+}
+
+/// Rows of such a file, as [`SyntheticRows::to_json`] has them. What has another type is null.
+pub fn rows_as_json(batch: &RecordBatch, range: std::ops::Range<usize>) -> Vec<serde_json::Value> {
+    let range = range.start.min(batch.num_rows())..range.end.min(batch.num_rows());
+    let schema = batch.schema();
+    let row = |row: usize| {
+        let fields = schema.fields().iter().zip(batch.columns());
+        let object: serde_json::Map<String, serde_json::Value> = fields
+            .map(|(field, column)| (field.name().clone(), json_of(&value_at(column, row))))
+            .collect();
+        serde_json::Value::Object(object)
+    };
+    range.map(row).collect()
+}
+
+fn value_at(column: &ArrayRef, row: usize) -> Value {
+    let any = column.as_any();
+    if column.is_null(row) {
+        Value::Null
+    } else if let Some(values) = any.downcast_ref::<BooleanArray>() {
+        Value::Bool(values.value(row))
+    } else if let Some(values) = any.downcast_ref::<Int64Array>() {
+        Value::Int(values.value(row))
+    } else if let Some(values) = any.downcast_ref::<Float64Array>() {
+        Value::Float(values.value(row))
+    } else if let Some(values) = any.downcast_ref::<StringArray>() {
+        Value::Text(values.value(row).into())
+    } else if let Some(values) = any.downcast_ref::<Date32Array>() {
+        Value::Date(values.value(row))
+    } else if let Some(values) = any.downcast_ref::<TimestampMicrosecondArray>() {
+        Value::Timestamp(values.value(row))
+    } else {
+        Value::Null
+    }
+}
+
+fn json_of(value: &Value) -> serde_json::Value {
+    match value {
+        Value::Null => serde_json::Value::Null,
+        Value::Bool(value) => (*value).into(),
+        Value::Int(value) => (*value).into(),
+        Value::Float(value) => (*value).into(),
+        Value::Text(value) => value.as_str().into(),
+        Value::Date(days) => day_as_text(i64::from(*days)).into(),
+        Value::Timestamp(moment) => moment_as_text(*moment).into(),
     }
 }
 
@@ -201,6 +271,42 @@ fn array(column: &SyntheticColumn) -> (DataType, ArrayRef) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What is written is read again, with whatever a column may hold.
+    #[test]
+    fn a_file_of_rows_is_read_again() {
+        let columns = [
+            (Kind::Bool, Value::Bool(true)),
+            (Kind::Int, Value::Int(-3)),
+            (Kind::Float, Value::Float(0.5)),
+            (Kind::Text, Value::Text("a".into())),
+            (Kind::Date, Value::Date(19_753)),
+            (Kind::Timestamp, Value::Timestamp(1_700_000_000_000_000)),
+        ];
+        let columns = columns.into_iter().map(|(kind, value)| SyntheticColumn {
+            name: kind.to_string(),
+            kind,
+            values: vec![value, Value::Null],
+        });
+        let columns: Vec<SyntheticColumn> = columns.collect();
+        let fields = columns.iter().map(array);
+        let named = columns.iter().zip(fields);
+        let (fields, arrays): (Vec<_>, Vec<_>) = named
+            .map(|(column, (kind, array))| (ArrowField::new(&column.name, kind, true), array))
+            .unzip();
+        let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).unwrap();
+        let mut file = tempfile::tempfile().unwrap();
+        let mut writer = ArrowWriter::try_new(&mut file, batch.schema(), None).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+        let read = batches_of_parquet(file).unwrap();
+        let read: Vec<serde_json::Value> = read.iter().flat_map(|batch| rows_as_json(batch, 0..9)).collect();
+        let expected = serde_json::json!([
+            {"bool": true, "int": -3, "float": 0.5, "text": "a", "date": "2024-01-31", "timestamp": json_of(&Value::Timestamp(1_700_000_000_000_000))},
+            {"bool": null, "int": null, "float": null, "text": null, "date": null, "timestamp": null},
+        ]);
+        assert_eq!(serde_json::json!(read), expected);
+    }
 
     #[test]
     fn text_that_could_be_misread_has_quotes() {

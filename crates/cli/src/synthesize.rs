@@ -1,7 +1,5 @@
 //! `deniable synthesize`: rows that look like a private table and are safe to hand out.
 
-mod report;
-
 use crate::dataset::{AnalystArguments, CatalogArguments, unanswered};
 use crate::outputs;
 use crate::query::{self, listen};
@@ -10,7 +8,7 @@ use accounting::{Delta, Epsilon};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use sql::synthesis::Method;
-use sql::{SynthesisRequest, SyntheticRows};
+use sql::{SynthesisRequest, SyntheticRelease, SyntheticRows, readable};
 use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
@@ -201,20 +199,44 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     write_file_atomically(output, &written_as(&rows, format)?)?;
     drop(progress);
     if let Some(page) = &arguments.html {
-        write_file_atomically(page, report::page(&made, &rows.report).as_bytes())?;
+        write_file_atomically(page, made.to_page(&rows.report).as_bytes())?;
     }
     if arguments.json {
         return terminal::print(&format!("{}\n", made.to_json(&rows.report)));
     }
-    terminal::print(&report::text(&made, &rows.report))?;
+    terminal::print(&made.to_text(&rows.report, " (--html, --json)"))?;
     if !quiet {
-        eprint!("{}", report::cost(&made, &request.analyst));
+        eprint!("{}", cost(&made, &request.analyst));
         eprintln!("wrote {} rows to {}", rows.count(), output.display());
         if let Some(page) = &arguments.html {
             eprintln!("wrote {}", page.display());
         }
     }
     Ok(())
+}
+
+/// What it cost and what is left, for standard error.
+fn cost(made: &SyntheticRelease, analyst: &str) -> String {
+    let (guarantee, charge) = (readable(&made.cost.guarantee), made.cost.charge);
+    let price = format!("ε = {}, δ = {} ({guarantee})", made.epsilon, made.delta);
+    let mut text = if made.repeated {
+        format!("free: this was measured before, for {price} (charge {charge}); nothing was charged now\n")
+    } else if made.resumed {
+        format!(
+            "cost: {price}, charged before (charge {charge}): this finishes the run that was interrupted, and nothing was charged now\n"
+        )
+    } else {
+        format!("cost: {price} (charge {charge}); the same rows again, and more of them, are free\n")
+    };
+    let left = &made.left;
+    text += &match &left.share {
+        Some(share) if *share < left.dataset => format!(
+            "left: ε = {} (if spent in one more query by {analyst}, whose share it is; everybody together has ε = {})\n",
+            left.epsilon, left.dataset
+        ),
+        _ => format!("left: ε = {} (if spent in one more query)\n", left.epsilon),
+    };
+    text
 }
 
 fn format_of(output: &Path) -> Result<Format, CliError> {

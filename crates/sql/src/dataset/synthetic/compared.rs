@@ -1,35 +1,53 @@
 //! Synthetic rows beside what was measured, as people read it.
 
+use super::{SyntheticRelease, SyntheticRows};
 use report::{Column, Figure, HeatMap, Page, Scale, Table, grouped, significant};
-use sql::synthesis::{Connection, MeasuredTable, Report, Standing};
-use sql::{SyntheticRelease, readable};
+use synthesis::{Connection, MeasuredTable, PairReport, Report, Standing};
 
 /// So many tables are listed for people.
 const MOST_SHOWN: usize = 25;
 /// So many tables that were never measured are named.
 const MOST_NEVER: usize = 8;
 
-/// What came out, for standard output.
-pub(super) fn text(made: &SyntheticRelease, report: &Report) -> String {
-    let mut text = format!(
-        "{} synthetic rows of {}; the data seems to have {} rows\n\n",
-        grouped(report.rows as u64),
-        made.table,
-        grouped(report.estimated_rows.max(0.0).round() as u64),
-    );
-    text += "tables that were measured, and how far the rows are from what was measured (the data itself was not looked at again):\n";
-    text += &measured(&report.measured, MOST_SHOWN);
-    let hidden = report.measured.len().saturating_sub(MOST_SHOWN);
-    if hidden > 0 {
-        text += &format!("… and {hidden} more (--html, --json)\n");
+impl SyntheticRelease {
+    /// What came out: rows beside what was measured, and what may be concluded from them. `more` says where tables are that are not listed here.
+    pub fn to_text(&self, report: &Report, more: &str) -> String {
+        let mut text = format!(
+            "{} synthetic rows of {}; the data seems to have {} rows\n\n",
+            grouped(report.rows as u64),
+            self.table,
+            grouped(report.estimated_rows.max(0.0).round() as u64),
+        );
+        text += "tables that were measured, and how far the rows are from what was measured (the data itself was not looked at again):\n";
+        text += &measured(&report.measured, MOST_SHOWN);
+        let hidden = report.measured.len().saturating_sub(MOST_SHOWN);
+        if hidden > 0 {
+            text += &format!("… and {hidden} more{more}\n");
+        }
+        text += &pairs(report);
+        text += &never(report);
+        for line in self.conclusions(report) {
+            text += &format!("- {line}\n");
+        }
+        text
     }
-    text += &pairs(report);
-    text += &never(report);
-    text += &conclusions(made, report)
-        .into_iter()
-        .map(|line| format!("- {line}\n"))
-        .collect::<String>();
-    text
+
+    /// What an analyst may and may not conclude from the rows.
+    pub fn conclusions(&self, report: &Report) -> Vec<String> {
+        conclusions(self, report)
+    }
+
+    /// The comparison as a page.
+    pub fn to_page(&self, report: &Report) -> String {
+        page(self, report)
+    }
+}
+
+impl SyntheticRows {
+    /// What stands behind each pair of columns: 2 measured together, 1 connected through others, 0 nothing. Of the first columns, as many as are wanted.
+    pub fn heat_map(&self, most: usize) -> HeatMap {
+        heat_map(&self.report, most)
+    }
 }
 
 fn measured(tables: &[MeasuredTable], most: usize) -> String {
@@ -121,7 +139,7 @@ fn conclusions(made: &SyntheticRelease, report: &Report) -> Vec<String> {
         .count();
     if noisy * 2 > report.measured.len() {
         lines.push(
-            "most of what was measured is mostly noise at this ε: ask for fewer columns, wider bins, a larger ε, or name what matters with --workload"
+            "most of what was measured is mostly noise at this ε: ask for fewer columns, wider bins, a larger ε, or name the tables that matter"
                 .to_owned(),
         );
     }
@@ -132,32 +150,8 @@ fn conclusions(made: &SyntheticRelease, report: &Report) -> Vec<String> {
     lines
 }
 
-/// What it cost and what is left, for standard error.
-pub(super) fn cost(made: &SyntheticRelease, analyst: &str) -> String {
-    let (guarantee, charge) = (readable(&made.cost.guarantee), made.cost.charge);
-    let price = format!("ε = {}, δ = {} ({guarantee})", made.epsilon, made.delta);
-    let mut text = if made.repeated {
-        format!("free: this was measured before, for {price} (charge {charge}); nothing was charged now\n")
-    } else if made.resumed {
-        format!(
-            "cost: {price}, charged before (charge {charge}): this finishes the run that was interrupted, and nothing was charged now\n"
-        )
-    } else {
-        format!("cost: {price} (charge {charge}); the same rows again, and more of them, are free\n")
-    };
-    let left = &made.left;
-    text += &match &left.share {
-        Some(share) if *share < left.dataset => format!(
-            "left: ε = {} (if spent in one more query by {analyst}, whose share it is; everybody together has ε = {})\n",
-            left.epsilon, left.dataset
-        ),
-        _ => format!("left: ε = {} (if spent in one more query)\n", left.epsilon),
-    };
-    text
-}
-
 /// The comparison as a page.
-pub(super) fn page(made: &SyntheticRelease, report: &Report) -> String {
+fn page(made: &SyntheticRelease, report: &Report) -> String {
     let mut page = Page::new(
         format!("Synthetic rows of {}", made.table),
         format!(
@@ -171,7 +165,7 @@ pub(super) fn page(made: &SyntheticRelease, report: &Report) -> String {
             never(report),
         ),
     );
-    page.heat_map(heat_map(report));
+    page.heat_map(heat_map(report, usize::MAX));
     let points = |wanted: &dyn Fn(&MeasuredTable) -> bool| -> Vec<(f64, f64)> {
         let tables = report.measured.iter().filter(|table| wanted(table));
         tables
@@ -193,15 +187,16 @@ pub(super) fn page(made: &SyntheticRelease, report: &Report) -> String {
 }
 
 /// What stands behind each pair: 2 measured, 1 through others, 0 nothing.
-fn heat_map(report: &Report) -> HeatMap {
+fn heat_map(report: &Report, most: usize) -> HeatMap {
     let mut names: Vec<String> = Vec::new();
     for name in report.pairs.iter().flat_map(|pair| &pair.by) {
         if !names.contains(name) {
             names.push(name.clone());
         }
     }
+    names.truncate(most);
     let value = |row: &String, column: &String| {
-        let is_meant = |pair: &&sql::synthesis::PairReport| pair.by.contains(row) && pair.by.contains(column);
+        let is_meant = |pair: &&PairReport| pair.by.contains(row) && pair.by.contains(column);
         let found = report.pairs.iter().find(is_meant).filter(|_| row != column);
         found.map(|pair| match pair.connection {
             Connection::Measured => 2.0,
