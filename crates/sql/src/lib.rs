@@ -43,7 +43,7 @@ pub use dataset::{
     AnsweredFor, Coding, ColumnCells, ComputedTwice, Dataset, Encoding, Examples, Explanation, Finding,
     Fingerprints, Forecast, Judgement, LeftOut, LeftOutColumn, ListedAttribute, ListedRelease, MODEL_CELLS,
     MOST_QUESTIONS, Movement, OutputLine, Part, Preview, Regressed, RegressionRequest, ReleaseExplanation,
-    ReleaseRequest, ReleasedTables, ResidualShare, State, StatisticLine, SynthesisExplanation,
+    ReleaseRequest, ReleasedTables, ResidualShare, SetsLine, State, StatisticLine, SynthesisExplanation,
     SynthesisRequest, SyntheticColumn, SyntheticRelease, SyntheticRows, TableForecast, TestOf, Texts,
     Verification, VerifiedPlan, WantedError, WantedTableError, bounds_in_words, cost_of, encoding,
     is_explain, largest_fitting, left_out, readable,

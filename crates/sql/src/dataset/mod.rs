@@ -25,7 +25,7 @@ use crate::dataset::description::{describe, tables_as_json};
 use crate::finish::answer::{Answer, AnswerColumn};
 use crate::finish::cut::CutEstimate;
 pub use examples::{Coding, Encoding, Examples, LeftOut, Texts, encoding, left_out};
-pub use explain::{Explanation, OutputLine, Part, StatisticLine};
+pub use explain::{Explanation, OutputLine, Part, SetsLine, StatisticLine};
 pub use explain_statement::is_explain;
 #[cfg(test)]
 pub(crate) use explain_statement::without_explain;

@@ -17,4 +17,5 @@ pub(crate) mod series;
 pub(crate) mod spelling;
 pub(crate) mod tabulation;
 pub(crate) mod today;
+pub(crate) mod together;
 pub(crate) mod unknown_values;
