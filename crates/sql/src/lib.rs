@@ -43,7 +43,7 @@ pub use dataset::{
     AnsweredFor, AskedTest, Coding, ColumnCells, ComputedTwice, Dataset, Encoding, Examples, Explanation,
     Finding, Fingerprints, Forecast, Judgement, LeftOut, LeftOutColumn, ListedAttribute, ListedRelease,
     MODEL_CELLS, MOST_QUESTIONS, Movement, OutputLine, Part, Preview, Regressed, RegressionAsked,
-    RegressionRequest, ReleaseExplanation, ReleaseRequest, ReleasedTables, ResidualShare, State,
+    RegressionRequest, ReleaseExplanation, ReleaseRequest, ReleasedTables, ResidualShare, SetsLine, State,
     StatisticLine, SynthesisAsked, SynthesisExplanation, SynthesisRequest, SyntheticColumn, SyntheticRelease,
     SyntheticRows, TableForecast, TestOf, Texts, Verification, VerifiedPlan, WantedError, WantedTableError,
     batches_of_parquet, bounds_in_words, cost_of, encoding, is_explain, keywords_for_options,

@@ -49,7 +49,7 @@ const CLAUSES: [(&str, &str, &str); 40] = [
     ),
     (
         "GROUP BY ROLLUP (a, b)",
-        "groups of a and b, of a, and all together; each set of groups is a release of its own, and ε is split among them equally",
+        "groups of a and b, of a, and all together. Counts by public values of a table with one row a unit share their noise: totals are the sums of their parts, and err less. Else each set has noise of its own, for an equal part of ε; EXPLAIN says which",
         "SELECT region, sex, COUNT(*), GROUPING(region), GROUPING(sex) FROM people GROUP BY ROLLUP (region, sex)",
     ),
     (

@@ -53,6 +53,7 @@ fn explanation() -> Explanation {
             estimates_cut: false,
         }],
         bounds: Vec::new(),
+        sets: None,
         hints: vec!["look for limits".to_owned()],
         after: "Projection".to_owned(),
         guarantee: Guarantee::new(

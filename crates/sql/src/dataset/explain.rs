@@ -29,6 +29,9 @@ pub struct Explanation {
     pub bounds: Vec<ColumnBounds>,
     /// What could be done better.
     pub hints: Vec<String>,
+    /// Whether sets of groups share their noise, where the query asks for several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sets: Option<SetsLine>,
     /// What is done with the released results.
     pub after: String,
     /// What everything costs together.
@@ -36,6 +39,21 @@ pub struct Explanation {
     pub guarantee: Guarantee,
     /// The number of rows in a group for which errors are reported.
     pub group_size: u64,
+}
+
+/// How the noise of several sets of groups was chosen: those of a ROLLUP, CUBE or GROUPING SETS.
+#[derive(Clone, Debug, Serialize)]
+pub struct SetsLine {
+    /// Whether they share their noise, so that totals agree.
+    pub together: bool,
+    /// The expected error of a number if they do: the root of the mean of the variances of all sets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_together: Option<f64>,
+    /// The same with noise for each set by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_apart: Option<f64>,
+    /// All of this in words.
+    pub words: String,
 }
 
 /// One private GROUP BY.
@@ -116,7 +134,7 @@ fn in_words<S: serde::Serializer>(guarantee: &Guarantee, serializer: S) -> Resul
 
 /// Explains a question.
 pub(crate) fn explain(question: &Question, catalog: &Catalog, group_size: u64) -> Result<Explanation, Error> {
-    let passes = bounded_plans(&question.split.aggregations, &question.cuts, &any_key()?)?;
+    let passes = bounded_plans(question.measured(), &question.cuts, &any_key()?)?;
     let mut parts = question
         .split
         .aggregations
@@ -134,6 +152,11 @@ pub(crate) fn explain(question: &Question, catalog: &Catalog, group_size: u64) -
                     wide,
                     group_size.max(1) as f64,
                 );
+            }
+            if question.together.is_some() {
+                // What is in no cell is left out of all sets.
+                let outputs = reported.outputs.iter_mut();
+                outputs.for_each(|output| output.interval_of = IntervalOf::BoundedData);
             }
             if place >= question.visible {
                 reported.estimates_cut = true;
@@ -154,9 +177,30 @@ pub(crate) fn explain(question: &Question, catalog: &Catalog, group_size: u64) -
         parts,
         hints: hints(question, catalog),
         bounds: bounds(question, &catalog.unit.whose, &[]),
+        sets: sets(question),
         after: question.split.post.display_indent().to_string(),
         guarantee: question.guarantee(catalog)?,
         group_size,
+    })
+}
+
+/// Which way the sets of a ROLLUP, CUBE or GROUPING SETS get their noise, and by how much the other is worse.
+fn sets(question: &Question) -> Option<SetsLine> {
+    let together = question.together.is_some();
+    let errors = question.set_errors;
+    let apart = "each set of groups has noise of its own, for its part of ε, so totals are not the sums of their parts";
+    let words = match errors {
+        Some(errors) if together => errors.agree(),
+        Some(errors) => format!("{apart}. {}", errors.words()),
+        None => {
+            format!("{apart}: sets share noise where all count rows by public values, and a unit has one row")
+        }
+    };
+    (question.split.sets > 1).then(|| SetsLine {
+        together,
+        error_together: errors.map(|errors| errors.together),
+        error_apart: errors.map(|errors| errors.apart),
+        words,
     })
 }
 
@@ -282,7 +326,7 @@ pub(crate) async fn name_engines(
 ) -> Result<(), Error> {
     let publics = Publics::shapes(&question.split)?;
     let key = any_key()?;
-    let asked = bounded_plans(&question.split.aggregations, &question.cuts, &key)?;
+    let asked = bounded_plans(question.measured(), &question.cuts, &key)?;
     let read: Vec<Vec<usize>> = asked
         .iter()
         .map(|pass| pass.read.iter().map(|read| read.aggregation).collect())
@@ -294,6 +338,13 @@ pub(crate) async fn name_engines(
                 part.engine.clone_from(&name);
             }
         }
+    }
+    if question.together.is_some()
+        && let Some((first, others)) = explanation.parts.split_first_mut()
+    {
+        others
+            .iter_mut()
+            .for_each(|part| part.engine.clone_from(&first.engine));
     }
     Ok(())
 }

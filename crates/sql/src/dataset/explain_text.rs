@@ -37,6 +37,9 @@ impl Explanation {
             );
         }
         let mut reported = bounds_in_words(&self.bounds);
+        if let Some(sets) = &self.sets {
+            reported += &format!("sets of groups: {}\n", sets.words);
+        }
         for cut in before {
             reported += &format!("cut, as an earlier answer says: {}\n", cut.words);
         }

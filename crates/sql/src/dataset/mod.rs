@@ -27,7 +27,7 @@ use crate::finish::answer::{Answer, AnswerColumn};
 use crate::finish::cut::CutEstimate;
 pub use asked::{AskedTest, RegressionAsked, SynthesisAsked, keywords_for_options, table_of_model};
 pub use examples::{Coding, Encoding, Examples, LeftOut, Texts, encoding, left_out};
-pub use explain::{Explanation, OutputLine, Part, StatisticLine};
+pub use explain::{Explanation, OutputLine, Part, SetsLine, StatisticLine};
 pub use explain_statement::is_explain;
 #[cfg(test)]
 pub(crate) use explain_statement::without_explain;

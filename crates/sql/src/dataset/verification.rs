@@ -99,7 +99,7 @@ pub(crate) async fn verification(
     engines: &Engines,
     catalog: &Catalog,
 ) -> Result<Verification, Error> {
-    let asked = bounded_plans(&question.split.aggregations, &question.cuts, &any_key()?)?;
+    let asked = bounded_plans(question.measured(), &question.cuts, &any_key()?)?;
     let (verified, elapsed) = judged(asked, question, engines, catalog).await?;
     let plans = verified.trees().zip(verified.claims());
     let plans = plans.map(|(tree, claims)| VerifiedPlan {
@@ -120,7 +120,7 @@ fn computed_twice(
     drawn: usize,
     (priced, verified): (&Sensitivity, &Sensitivity),
 ) -> Option<ComputedTwice> {
-    let aggregations = &question.split.aggregations;
+    let aggregations = question.measured();
     let part = (0..aggregations.len()).rfind(|place| question.first_drawn(*place) <= drawn)?;
     let statistic = aggregations[part]
         .statistics

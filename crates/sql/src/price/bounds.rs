@@ -91,6 +91,9 @@ pub enum IntervalOf {
     BoundedData,
 }
 
+/// What sets of groups that are planned together leave out.
+const IN_NO_CELL: &str = "rows with a key whose value is not declared count in no set of groups, so that totals are the sums of their parts";
+
 /// The bounds of each column that a query shows and that comes from private statistics.
 ///
 /// `included` says, for each aggregation and output, what its intervals include of what was cut.
@@ -143,6 +146,9 @@ pub(crate) fn bounds(
                 alike |= within.is_some_and(|within| within.alike);
                 times = times.into_iter().chain(within.map(|within| within.times)).min();
                 add(aggregation, output, &mut reported);
+            }
+            if question.together.is_some() && private {
+                reported.left_out.push(IN_NO_CELL.to_owned());
             }
             let no_limits = reported.rows_per_unit.is_none()
                 && reported.groups_per_unit.is_none()

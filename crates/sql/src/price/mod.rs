@@ -5,8 +5,10 @@ pub(crate) mod cut;
 pub(crate) mod planned;
 pub(crate) mod question;
 pub(crate) mod synthetic;
+pub(crate) mod together;
 
 use crate::Error;
+use crate::price::together::SharedNoise;
 use crate::understand::aggregation::{Aggregation, Measure, Selection, Statistic};
 use accounting::{Delta, Epsilon, PrivacyUnit, smallest_multiplier};
 use exact::{Rational, ratio, to_f64_nearest};
@@ -22,6 +24,8 @@ pub(crate) enum Noise {
     Gaussian(Gaussian),
     LaplaceThreshold(LaplaceThreshold),
     GaussianThreshold(GaussianThreshold),
+    /// That of one of several tables which are planned together.
+    Shared(SharedNoise),
 }
 
 impl Noise {
@@ -31,6 +35,7 @@ impl Noise {
             Self::Gaussian(mechanism) => mechanism,
             Self::LaplaceThreshold(mechanism) => mechanism,
             Self::GaussianThreshold(mechanism) => mechanism,
+            Self::Shared(shared) => shared.mechanism.as_ref(),
         }
     }
 
@@ -45,6 +50,7 @@ impl Noise {
             Self::GaussianThreshold(mechanism) => Accuracy::Gaussian {
                 deviation: exact::to_f64_up(mechanism.variance()).sqrt() * (1.0 + 1e-12),
             },
+            Self::Shared(shared) => shared.accuracy.clone(),
         }
     }
 
@@ -70,6 +76,8 @@ impl Noise {
         match self {
             Self::Laplace(_) | Self::LaplaceThreshold(_) => "Laplace",
             Self::Gaussian(_) | Self::GaussianThreshold(_) => "Gaussian",
+            Self::Shared(shared) if shared.mechanism.is_gaussian() => "shared Gaussian",
+            Self::Shared(_) => "shared Laplace",
         }
     }
 }

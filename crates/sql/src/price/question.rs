@@ -3,6 +3,7 @@
 use crate::Error;
 use crate::catalog::Catalog;
 use crate::price::cut::{self, Cut};
+use crate::price::together::{PlannedSets, SetErrors};
 use crate::price::{Noise, Price, price, quantity};
 use crate::understand::aggregation::{Aggregation, Selection};
 use crate::understand::frontier::{self, Split};
@@ -107,6 +108,10 @@ pub(crate) struct Question {
     pub(crate) cuts: Vec<Cut>,
     /// The δ of all its releases together.
     pub(crate) delta: Delta,
+    /// Its sets of groups, where they are planned together: then one mechanism draws all that it releases.
+    pub(crate) together: Option<PlannedSets>,
+    /// How far off its sets of groups are, together and one by one, where both ways are there.
+    pub(crate) set_errors: Option<SetErrors>,
     /// What the ledger will say it was for.
     pub(crate) purpose: String,
 }
@@ -124,15 +129,17 @@ impl Question {
         }
         let cuts = cut::plan(&mut split.aggregations, ask.cut_estimate)?;
         cut::mark(&mut split, &cuts, catalog)?;
-        let (prices, delta) = prices(&split.aggregations, visible, &cuts, ask, None, catalog)?;
+        let priced = prices(&split, visible, &cuts, ask, None, catalog)?;
         Ok(Self {
             unknown_value,
             written: plan,
             split,
-            prices,
+            prices: priced.prices,
             visible,
             cuts,
-            delta,
+            delta: priced.delta,
+            together: priced.together,
+            set_errors: priced.set_errors,
             purpose: match &ask.purpose {
                 Some(purpose) => purpose.clone(),
                 None => ask.sql.split_whitespace().collect::<Vec<_>>().join(" "),
@@ -161,10 +168,24 @@ impl Question {
     /// What its plans are held against.
     pub(crate) fn claims(&self, catalog: &Catalog) -> Result<Claims<'_>, Error> {
         Ok(Claims {
-            aggregations: &self.split.aggregations,
-            drawn: self.prices.iter().map(Price::drawn).collect(),
+            aggregations: self.measured(),
+            drawn: match &self.together {
+                Some(sets) => {
+                    let mechanism = sets.plan.mechanism();
+                    vec![vec![(mechanism.terms().sensitivity(), mechanism as &dyn Stated)]]
+                }
+                None => self.prices.iter().map(Price::drawn).collect(),
+            },
             charge: self.charge(catalog)?,
         })
+    }
+
+    /// What is measured of the rows: its aggregations, or the cells that they are sums of.
+    pub(crate) fn measured(&self) -> &[Aggregation] {
+        match (&self.together, &self.split.together) {
+            (Some(_), Some(sets)) => std::slice::from_ref(&sets.tabulation.aggregation),
+            _ => &self.split.aggregations,
+        }
     }
 
     /// What it would cost for another ε. Where every SELECT states its own, none takes more than this.
@@ -179,25 +200,15 @@ impl Question {
             ..ask.clone()
         };
         let most = self.states_its_price().then_some(epsilon);
-        let (prices, delta) = prices(
-            &self.split.aggregations,
-            self.visible,
-            &self.cuts,
-            &ask,
-            most,
-            catalog,
-        )?;
-        let mechanisms: Vec<&dyn Stated> = prices
-            .iter()
-            .flat_map(|price| price.noise.iter().map(|noise| noise.stated()))
-            .collect();
-        charged(&mechanisms, &catalog.unit, &delta, &self.purpose)
+        let priced = prices(&self.split, self.visible, &self.cuts, &ask, most, catalog)?;
+        charged(&priced.mechanisms(), &catalog.unit, &priced.delta, &self.purpose)
     }
 
     /// The same question with the prices for another request, which asks the same for another ε or δ.
     pub(crate) fn reprice(&mut self, ask: &QueryRequest, catalog: &Catalog) -> Result<(), Error> {
-        let aggregations = &self.split.aggregations;
-        (self.prices, self.delta) = prices(aggregations, self.visible, &self.cuts, ask, None, catalog)?;
+        let priced = prices(&self.split, self.visible, &self.cuts, ask, None, catalog)?;
+        (self.prices, self.delta) = (priced.prices, priced.delta);
+        (self.together, self.set_errors) = (priced.together, priced.set_errors);
         Ok(())
     }
 
@@ -209,10 +220,7 @@ impl Question {
 
     /// The mechanisms, in the order of the reservation.
     pub(crate) fn mechanisms(&self) -> Vec<&dyn Stated> {
-        self.prices
-            .iter()
-            .flat_map(|price| price.noise.iter().map(|noise| noise.stated()))
-            .collect()
+        mechanisms(&self.prices, self.together.as_ref())
     }
 
     /// The place of an aggregation's first mechanism among them.
@@ -311,9 +319,8 @@ impl Question {
             epsilon: Some(epsilon.clone()),
             ..ask.clone()
         };
-        let aggregations = &self.split.aggregations;
-        let (prices, _) = prices(aggregations, self.visible, &self.cuts, &ask, None, catalog)?;
-        let pieces = self.pieces_for(&prices, catalog);
+        let priced = prices(&self.split, self.visible, &self.cuts, &ask, None, catalog)?;
+        let pieces = self.pieces_for(&priced.prices, catalog);
         Ok(same::together(pieces.iter().map(|piece| piece.mark).collect()).hexadecimal())
     }
 
@@ -346,6 +353,9 @@ impl Question {
             );
         }
         notes.extend(subtotals(&self.written));
+        if let Some(errors) = self.set_errors.filter(|_| self.together.is_some()) {
+            notes.push(errors.agree());
+        }
         let mut seen = BTreeSet::new();
         notes.retain(|note| seen.insert(note.clone()));
         notes
@@ -389,16 +399,55 @@ fn subtotals(written: &LogicalPlan) -> Option<String> {
     ))
 }
 
+/// What a question costs, for some ε and δ.
+struct Priced {
+    prices: Vec<Price>,
+    delta: Delta,
+    together: Option<PlannedSets>,
+    set_errors: Option<SetErrors>,
+}
+
+impl Priced {
+    fn mechanisms(&self) -> Vec<&dyn Stated> {
+        mechanisms(&self.prices, self.together.as_ref())
+    }
+}
+
+/// What draws, in the order of the reservation.
+fn mechanisms<'p>(prices: &'p [Price], together: Option<&'p PlannedSets>) -> Vec<&'p dyn Stated> {
+    if let Some(sets) = together {
+        return vec![sets.plan.mechanism()];
+    }
+    let noise = prices.iter().flat_map(|price| &price.noise);
+    noise.map(Noise::stated).collect()
+}
+
 /// The price of each aggregation, and the δ of all. What a SELECT states itself is cut to `most`. Numbers that cannot be used are the mistake of whoever asks.
 fn prices(
-    all: &[Aggregation],
+    split: &Split,
     visible: usize,
     cuts: &[Cut],
     ask: &QueryRequest,
     most: Option<&Epsilon>,
     catalog: &Catalog,
-) -> Result<(Vec<Price>, Delta), Error> {
-    priced(all, visible, cuts, ask, most, catalog).map_err(quantity)
+) -> Result<Priced, Error> {
+    let (mut prices, delta) =
+        priced(&split.aggregations, visible, cuts, ask, most, catalog).map_err(quantity)?;
+    let sets = split.together.as_ref().filter(|_| cuts.is_empty());
+    let planned = sets.and_then(|sets| PlannedSets::new(sets, &prices, &delta, &catalog.unit));
+    let set_errors = planned.as_ref().map(|sets| sets.errors(&prices));
+    let together = planned.filter(|_| set_errors.is_some_and(SetErrors::is_less));
+    if let Some(sets) = &together {
+        for (price, noise) in prices.iter_mut().zip(sets.noise()) {
+            price.noise = vec![Noise::Shared(noise)];
+        }
+    }
+    Ok(Priced {
+        prices,
+        delta,
+        together,
+        set_errors,
+    })
 }
 
 /// What an estimate of the cut takes is taken from its own aggregation: half for the overview, half for the wide limits, both without δ.

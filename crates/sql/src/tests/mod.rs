@@ -12,4 +12,5 @@ mod relations;
 mod same;
 mod synthetic;
 mod tabulated;
+mod together;
 mod within;

@@ -10,6 +10,7 @@ use crate::understand::outer_public;
 use crate::understand::planner::Said;
 use crate::understand::relation::{attached, contains_subquery, is_private, operator, rows};
 use crate::understand::same::Marks;
+use crate::understand::together::Together;
 use crate::values::facts::Value;
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::catalog::default_table_source::provider_as_source;
@@ -40,6 +41,10 @@ pub(crate) struct Split {
     pub(crate) asked: Vec<LogicalPlan>,
     /// Whether names of groups that the catalog declares are listed in place of asking for them.
     pub(crate) lists: bool,
+    /// How many sets of groups a ROLLUP, CUBE or GROUPING SETS asks for, the most of any.
+    pub(crate) sets: usize,
+    /// The sets, where they are all that is asked and one pass can count them.
+    pub(crate) together: Option<Together>,
 }
 
 /// More declared names than this are not listed as an answer.
@@ -53,6 +58,8 @@ pub(crate) fn split(plan: &LogicalPlan, said: &Said, catalog: &Catalog) -> Resul
         marks: Vec::new(),
         asked: Vec::new(),
         lists: false,
+        sets: 0,
+        together: None,
     };
     // Of public tables alone: there is nothing to protect, and nothing to charge for.
     if !is_private(plan, catalog) {
@@ -72,6 +79,8 @@ pub(crate) fn split(plan: &LogicalPlan, said: &Said, catalog: &Catalog) -> Resul
         ));
     }
     split.post = split.public(plan, said, catalog)?;
+    let asked = split.aggregations.len();
+    split.together = split.together.take().filter(|sets| sets.sets.len() == asked);
     if split.lists && !(split.aggregations.is_empty() && only_shows(&split.post)) {
         return Err(only_declared());
     }
@@ -102,7 +111,7 @@ impl Split {
                     return self.grouping_sets(&sets, said, catalog);
                 }
                 let aggregation = aggregation(aggregate, said, catalog)?;
-                self.released(aggregation, &asked_of(aggregate), catalog)
+                Ok(self.released(aggregation, &asked_of(aggregate), catalog)?.0)
             }
             // SELECT DISTINCT is GROUP BY everything.
             LogicalPlan::Distinct(Distinct::All(input)) if rows_below(input, catalog) => {
@@ -113,7 +122,7 @@ impl Split {
                     .map(|(qualifier, name, _)| Expr::Column(Column::new(qualifier.clone(), name.clone())))
                     .collect();
                 let aggregation = Aggregation::new(rows, &keys, &[], plan.schema(), said, catalog)?;
-                self.released(aggregation, input, catalog)
+                Ok(self.released(aggregation, input, catalog)?.0)
             }
             LogicalPlan::Projection(_)
             | LogicalPlan::Filter(_)
@@ -148,22 +157,30 @@ impl Split {
         }
     }
 
-    /// Each set of keys is a release of its own, for an equal part of what the SELECT states.
+    /// Each set of keys is asked for by itself, for an equal part of what the SELECT states. What may be planned together is noted.
     fn grouping_sets(
         &mut self,
         sets: &GroupingSets<'_>,
         said: &Said,
         catalog: &Catalog,
     ) -> Result<LogicalPlan, Error> {
-        let mut released = Vec::new();
+        let first = self.aggregations.is_empty();
+        let (mut released, mut places) = (Vec::new(), Vec::new());
         for set in 0..sets.len() {
             let Some(plain) = sets.plain(set)? else {
                 released.push(None);
+                places.push(None);
                 continue;
             };
             let mut made = aggregation(&plain, said, catalog)?;
             made.options = part_of(&made.options, sets.len())?;
-            released.push(Some(self.released(made, &asked_of(&plain), catalog)?));
+            let (stands_in, place) = self.released(made, &asked_of(&plain), catalog)?;
+            released.push(Some(stands_in));
+            places.push(place);
+        }
+        self.sets = self.sets.max(sets.len());
+        if first {
+            self.together = Together::of(sets, &places, &self.aggregations, catalog);
         }
         sets.united(released)
     }
@@ -205,13 +222,13 @@ impl Split {
         }
     }
 
-    /// A stand-in for an aggregation's result, with the same columns. The same aggregation under other names is released once.
+    /// A stand-in for an aggregation's result, with the same columns, and the place of the aggregation. The same one under other names is released once.
     fn released(
         &mut self,
         aggregation: Aggregation,
         rows: &LogicalPlan,
         catalog: &Catalog,
-    ) -> Result<LogicalPlan, Error> {
+    ) -> Result<(LogicalPlan, Option<usize>), Error> {
         if let (Selection::Listed(groups), true) =
             (&aggregation.groups.selection, aggregation.statistics.is_empty())
         {
@@ -223,7 +240,7 @@ impl Split {
                 return Err(only_declared());
             }
             self.lists = true;
-            return declared(groups, &aggregation.shape);
+            return Ok((declared(groups, &aggregation.shape)?, None));
         }
         let marks = Marks::of(&aggregation, rows, catalog).map_err(unplannable)?;
         let types = |one: &Aggregation| -> Vec<DataType> {
@@ -246,7 +263,7 @@ impl Split {
             self.marks.push(marks);
             self.asked.push(rows.clone());
         }
-        stand_in(place, &shape)
+        Ok((stand_in(place, &shape)?, Some(place)))
     }
 }
 

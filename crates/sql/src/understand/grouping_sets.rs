@@ -1,7 +1,7 @@
-//! ROLLUP, CUBE and GROUPING SETS: one private GROUP BY for each set of keys, released and priced on its own, put together after the noise.
+//! ROLLUP, CUBE and GROUPING SETS: one private GROUP BY for each set of keys, put together after the noise.
 //!
 //! A key that a set does not have is NULL in its rows, and GROUPING tells such a NULL from one in the data, as in PostgreSQL. The ε that the SELECT states is
-//! for all sets together, so each gets an equal part of it. That the totals of different sets agree is not promised: each has noise of its own.
+//! for all sets together. Sets of counts over public groups are planned together, so that their totals agree (`together`); else each gets an equal part of ε and noise of its own.
 
 use crate::Error;
 use crate::understand::dialect::SelectOptions;
@@ -93,6 +93,21 @@ impl<'a> GroupingSets<'a> {
     /// How many sets there are.
     pub(crate) fn len(&self) -> usize {
         self.sets.len()
+    }
+
+    /// All keys.
+    pub(crate) fn keys(&self) -> &[Expr] {
+        &self.keys
+    }
+
+    /// The keys of each set, by their places.
+    pub(crate) fn sets(&self) -> impl Iterator<Item = &[usize]> {
+        self.sets.iter().map(Vec::as_slice)
+    }
+
+    /// The rows.
+    pub(crate) fn input(&self) -> &'a LogicalPlan {
+        &self.aggregate.input
     }
 
     /// The GROUP BY of one set, or `None` where it asks for nothing of the data: its result is one row without columns.

@@ -18,4 +18,5 @@ pub(crate) mod series;
 pub(crate) mod spelling;
 pub(crate) mod tabulation;
 pub(crate) mod today;
+pub(crate) mod together;
 pub(crate) mod unknown_values;

@@ -1,4 +1,4 @@
-//! The rows of a planned release as an aggregation: how many there are in each cell of all its attributes together.
+//! The rows of a planned release, or of sets of groups that are planned together, as an aggregation: how many there are in each cell of all its attributes together.
 //!
 //! Every table of a release is a sum over these cells, so one pass over the data serves all of them. A cell is a code for each attribute; codes are written as digits of one
 //! whole number, or of a few where one is too small, and rows are counted by it.
@@ -57,6 +57,39 @@ impl Tabulation {
         Ok(Self {
             aggregation,
             rows: most,
+            numbers,
+        })
+    }
+
+    /// Rows of units with one row each, by the values of keys: those that are listed, of which NULL is the last if it is among them. Depends on no data.
+    ///
+    /// # Errors
+    /// When a key is refused, or a unit may have several rows.
+    pub(crate) fn of_keys(rows: Rows, keys: &[(Expr, &[Value])]) -> Result<Self, Error> {
+        if rows.rows_per_unit != Some(1) {
+            return Err(Error::refused(
+                "a unit may have several rows in these sets of groups",
+                "say in the catalog that it has one: rows_per_unit = 1",
+            ));
+        }
+        let of_key = |(key, values): &(Expr, &[Value])| {
+            let key = key.clone().unalias();
+            let (null, known) = match values.split_last() {
+                Some((Value::Null, known)) => (Some(known.len()), known),
+                _ => (None, *values),
+            };
+            let code = match null {
+                None => listed(&key, known),
+                // Of a key that is nothing but NULL there is one cell.
+                Some(null) if known.is_empty() => chosen(None, vec![(key.is_null(), number(null))], None),
+                Some(null) => with_null(&key, null, listed(&key, known)),
+            };
+            (values.len() as u64, code)
+        };
+        let (numbers, keys) = digits(keys.iter().map(of_key), &rows)?;
+        Ok(Self {
+            aggregation: aggregation(rows, keys, &numbers, 1)?,
+            rows: 1,
             numbers,
         })
     }
@@ -147,12 +180,22 @@ fn rows_of(release: &PlannedRelease, rows: &Rows, catalog: &Catalog) -> Result<u
 
 /// The numbers that cells are called by: which codes are in each, and how they are computed.
 fn codes(attributes: &[Attribute], rows: &Rows) -> Result<(Vec<Vec<u64>>, Vec<Typed>), Error> {
+    let mut codes = Vec::new();
+    for attribute in attributes {
+        codes.push((attribute.cells.len() as u64, code(attribute, rows)?));
+    }
+    digits(codes.into_iter(), rows)
+}
+
+/// The same from how many codes there are of each attribute, and its code.
+fn digits(
+    codes: impl Iterator<Item = (u64, Expr)>,
+    rows: &Rows,
+) -> Result<(Vec<Vec<u64>>, Vec<Typed>), Error> {
     let mut numbers: Vec<Vec<u64>> = Vec::new();
     let mut exprs: Vec<Expr> = Vec::new();
     let mut size = LARGEST;
-    for attribute in attributes {
-        let cells = attribute.cells.len() as u64;
-        let code = code(attribute, rows)?;
+    for (cells, code) in codes {
         match (size.checked_mul(cells), numbers.last_mut(), exprs.last_mut()) {
             (Some(product), Some(digits), Some(expr)) if product < LARGEST => {
                 *expr = expr.clone() * lit(cells as i64) + code;
@@ -186,8 +229,17 @@ fn code(attribute: &Attribute, rows: &Rows) -> Result<Expr, Error> {
     };
     Ok(match attribute.cells.null() {
         None => of_values,
-        Some(null) => chosen(None, vec![(column.is_null(), number(null))], Some(of_values)),
+        Some(null) => with_null(&column, null, of_values),
     })
+}
+
+/// The code of NULL where a value is that.
+fn with_null(value: &Expr, null: usize, otherwise: Expr) -> Expr {
+    chosen(
+        None,
+        vec![(value.clone().is_null(), number(null))],
+        Some(otherwise),
+    )
 }
 
 fn listed(column: &Expr, values: &[Value]) -> Expr {

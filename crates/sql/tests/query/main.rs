@@ -16,4 +16,5 @@ mod ranges;
 mod refusals;
 mod simulated;
 mod slt;
+mod together;
 mod words;

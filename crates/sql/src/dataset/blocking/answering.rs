@@ -1,6 +1,7 @@
 //! How a question is answered: from what was released before, or charged, measured, drawn, saved and shown, in this order.
 
 use super::charging::{Made, Wanted};
+use super::planned::Pass;
 use super::{Answered, Dataset, Stage};
 use crate::Error;
 use crate::dataset::kept::Kept;
@@ -10,16 +11,20 @@ use crate::finish::estimate::CONFIDENCE;
 use crate::finish::post::{self, Finished};
 use crate::finish::release::{Released, release};
 use crate::finish::saved::Saved;
+use crate::finish::together;
 use crate::price::bounds::bounds;
+use crate::price::planned::refused;
 use crate::price::question::{QueryRequest, Question};
+use crate::price::together::PlannedSets;
 use crate::run::engine::bounded_plans;
 use crate::run::exact;
 use crate::run::publics::Publics;
+use crate::understand::together::Together;
 use bound::Secret;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::prelude::SessionContext;
 use ledger::Store;
-use mechanism::{Account, Refusal};
+use mechanism::{Account, Receipt, Refusal};
 use noise::{Entropy, OsEntropy};
 
 /// What paid for an answer.
@@ -234,12 +239,37 @@ impl Dataset {
         account: &mut Account<ledger::Session<'_>>,
         watch: &mut dyn FnMut(Stage),
     ) -> Result<(Vec<Released>, Saved), Error> {
-        let engines = self.engines();
-        let session = engines.public()?;
         // Whatever can be refused is refused before the charge.
         if !post::only_arranges(&question.split.post) {
-            self.rehearse(question, &session)?;
+            self.rehearse(question, &self.engines().public()?)?;
         }
+        let (releases, receipt) = match (&question.split.together, &question.together) {
+            (Some(sets), Some(planned)) => self.drawn_together(question, (sets, planned), account, watch)?,
+            _ => self.drawn_apart(question, account, watch)?,
+        };
+        let cost = Cost {
+            guarantee: receipt.charge.guarantee.clone(),
+            charge: receipt.number,
+        };
+        let pieces = question.pieces(&self.shared.catalog);
+        let whose = &self.shared.catalog.unit.whose;
+        let cut = (0..question.visible)
+            .filter_map(|place| cut::read(question, place, &releases, CONFIDENCE).1)
+            .map(|read| read.reported(whose))
+            .collect();
+        let saved = Saved::new(question.as_written()?, cost, cut, &pieces, &releases);
+        Ok((releases, saved))
+    }
+
+    /// Each aggregation with noise of its own.
+    fn drawn_apart(
+        &self,
+        question: &Question,
+        account: &mut Account<ledger::Session<'_>>,
+        watch: &mut dyn FnMut(Stage),
+    ) -> Result<(Vec<Released>, Receipt), Error> {
+        let engines = self.engines();
+        let session = engines.public()?;
         let publics =
             self.runtime
                 .block_on(Publics::read(&question.split, &session, &self.shared.catalog))?;
@@ -272,18 +302,27 @@ impl Dataset {
             releases.push(release(&aggregation, price, measured, account, tickets, bound)?);
         }
         watch(Stage::Drawn);
-        let cost = Cost {
-            guarantee: receipt.charge.guarantee.clone(),
-            charge: receipt.number,
+        Ok((releases, receipt))
+    }
+
+    /// All sets of groups from one release of the cells that they are sums of, in the way of a planned release.
+    fn drawn_together(
+        &self,
+        question: &Question,
+        (sets, planned): (&Together, &PlannedSets),
+        account: &mut Account<ledger::Session<'_>>,
+        watch: &mut dyn FnMut(Stage),
+    ) -> Result<(Vec<Released>, Receipt), Error> {
+        let pass = Pass {
+            tabulation: &sets.tabulation,
+            claims: question.claims(&self.shared.catalog)?,
+            delta: &question.delta,
+            purpose: question.purpose.clone(),
         };
-        let pieces = question.pieces(&self.shared.catalog);
-        let whose = &self.shared.catalog.unit.whose;
-        let cut = (0..question.visible)
-            .filter_map(|place| cut::read(question, place, &releases, CONFIDENCE).1)
-            .map(|read| read.reported(whose))
-            .collect();
-        let saved = Saved::new(question.as_written()?, cost, cut, &pieces, &releases);
-        Ok((releases, saved))
+        let (released, receipt) = self.drawn(&pass, planned.plan.mechanism(), account, watch)?;
+        let measurements = planned.plan.measurements(released).map_err(refused)?;
+        let releases = together::released(sets, planned, &question.split.aggregations, &measurements)?;
+        Ok((releases, receipt))
     }
 
     /// What is made of releases: estimates, what was cut, and the rest of the query over released tables. All of it is post-processing.
