@@ -255,7 +255,9 @@ def main():
                         continue
                     here[kind, column].append((value["value"] - truth[cell]) ** 2)
                     # An end that is not told says nothing, and so holds.
-                    low, high = value.get("low", -math.inf), value.get("high", math.inf)
+                    # An end that says nothing is left open.
+                    low, high = (value.get(end) for end in ("low", "high"))
+                    low, high = -math.inf if low is None else low, math.inf if high is None else high
                     held[kind, column][0] += low <= truth[cell] <= high
                     held[kind, column][1] += 1
                     widths[kind, column].append((high - low) / 2 / truth[cell])
