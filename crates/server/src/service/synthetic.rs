@@ -66,8 +66,9 @@ struct Note {
     time: i64,
     /// What was asked for.
     asked: SynthesisAsked,
-    /// What they cost, in words.
-    guarantee: String,
+    /// The ε of what they cost, at this δ.
+    epsilon: String,
+    delta: String,
     /// How many rows there are.
     rows: u64,
 }
@@ -83,8 +84,10 @@ pub struct ListedRows {
     pub time: String,
     /// What was asked for.
     pub asked: SynthesisAsked,
-    /// What they cost, in words.
-    pub guarantee: String,
+    /// The ε of what they cost.
+    pub epsilon: String,
+    /// The δ for which it holds.
+    pub delta: String,
     /// How many rows there are.
     pub rows: u64,
 }
@@ -300,7 +303,8 @@ impl Service {
             by: by.to_owned(),
             time: accounts::now(),
             asked,
-            guarantee: made.cost.guarantee.to_string(),
+            epsilon: made.epsilon.to_string(),
+            delta: made.delta.to_string(),
             rows: drawn.rows.count() as u64,
         };
         self.on_ledger(move |store| {
@@ -347,7 +351,8 @@ impl Service {
                     by: note.by,
                     time: ledger::utc(note.time),
                     asked: note.asked,
-                    guarantee: note.guarantee,
+                    epsilon: note.epsilon,
+                    delta: note.delta,
                     rows: note.rows,
                 })
             })
