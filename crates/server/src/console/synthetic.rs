@@ -25,7 +25,7 @@ pub(super) fn listed(rows: &[ListedRows], linked: bool) -> Markup {
                         (name(column))
                     }
                 }
-                td class="nowrap" { "ε = " (one.epsilon) ", δ = " (one.delta) }
+                td { (one.guarantee) }
                 td class="number" { (one.id) }
                 td { (name(&one.by)) }
                 td class="nowrap" { (one.time.replace('T', " ").chars().take(16).collect::<String>()) }

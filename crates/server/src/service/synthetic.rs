@@ -66,9 +66,8 @@ struct Note {
     time: i64,
     /// What was asked for.
     asked: SynthesisAsked,
-    /// The ε of what they cost, at this δ.
-    epsilon: String,
-    delta: String,
+    /// What they cost, in words.
+    guarantee: String,
     /// How many rows there are.
     rows: u64,
 }
@@ -84,10 +83,8 @@ pub struct ListedRows {
     pub time: String,
     /// What was asked for.
     pub asked: SynthesisAsked,
-    /// The ε of what they cost.
-    pub epsilon: String,
-    /// The δ for which it holds.
-    pub delta: String,
+    /// What they cost, in words.
+    pub guarantee: String,
     /// How many rows there are.
     pub rows: u64,
 }
@@ -303,8 +300,7 @@ impl Service {
             by: by.to_owned(),
             time: accounts::now(),
             asked,
-            epsilon: made.epsilon.to_string(),
-            delta: made.delta.to_string(),
+            guarantee: made.cost.guarantee.to_string(),
             rows: drawn.rows.count() as u64,
         };
         self.on_ledger(move |store| {
@@ -351,8 +347,7 @@ impl Service {
                     by: note.by,
                     time: ledger::utc(note.time),
                     asked: note.asked,
-                    epsilon: note.epsilon,
-                    delta: note.delta,
+                    guarantee: note.guarantee,
                     rows: note.rows,
                 })
             })
