@@ -44,7 +44,7 @@ fn rows_are_explained_made_and_taken_along_on_pages() {
             ("table", "people"),
             ("epsilon", "5"),
             ("delta", "1e-9"),
-            ("columns", "age, region"),
+            ("columns", "age, region, member"),
             ("workload", "age,region\r\n"),
             ("rows", rows),
             ("act", act),
@@ -98,7 +98,7 @@ fn rows_are_explained_made_and_taken_along_on_pages() {
         ],
     );
     for (file, name, begins) in [
-        ("csv", "csv", "age,region\n"),
+        ("csv", "csv", "age,region,member\n"),
         ("parquet", "parquet", "PAR1"),
         ("json", "json", "{"),
     ] {
