@@ -92,7 +92,7 @@ fn rows_are_explained_made_and_taken_along_on_pages() {
         &[
             "Synthetic rows of <bdi>people</bdi>",
             "What the rows are good for",
-            "age × region",
+            "What was measured",
             "The first rows",
             "<svg",
         ],
