@@ -107,7 +107,8 @@ def test_groups_families_and_bins(incomes: deniable.Dataset) -> None:
 
 def test_hypotheses_are_tested(incomes: deniable.Dataset) -> None:
     together = incomes.test("smokes ~ city", epsilon=NO_NOISE)
-    assert together.p < 1e-6 and together.freedom == 1 and together.strength is not None and together.strength > 0
+    # The least that is counted among 9,999 tables.
+    assert together.p <= 1e-4 and together.freedom == 1 and together.strength is not None and together.strength > 0
     shares = incomes.test("smokes = true ~ city", "proportions", groups=("Ash", "Bree"), epsilon=NO_NOISE)
     # Measured by the same query.
     assert shares.repeated and shares.p < 1e-6 and shares.estimates[-1]["estimate"] != 0

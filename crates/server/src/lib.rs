@@ -37,8 +37,8 @@ pub use schedule::Schedule;
 pub use secrets::Secret;
 pub use server::{Addresses, Error, Server};
 pub use service::{
-    BudgetView, Explained, Identity, MadeRelease, PlanWanted, PlannedView, Precision, Question, Service,
-    Settings,
+    BudgetView, Explained, Identity, ListedRows, MadeRelease, MadeRows, PlanWanted, PlannedView, Precision,
+    Question, Service, Settings,
 };
 #[doc(hidden)]
 pub use wire::Entrance as Wire;

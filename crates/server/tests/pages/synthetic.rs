@@ -44,7 +44,7 @@ fn rows_are_explained_made_and_taken_along_on_pages() {
             ("table", "people"),
             ("epsilon", "5"),
             ("delta", "1e-9"),
-            ("columns", "age, region"),
+            ("columns", "age, region, member"),
             ("workload", "age,region\r\n"),
             ("rows", rows),
             ("act", act),
@@ -92,13 +92,13 @@ fn rows_are_explained_made_and_taken_along_on_pages() {
         &[
             "Synthetic rows of <bdi>people</bdi>",
             "What the rows are good for",
-            "age × region",
+            "What was measured",
             "The first rows",
             "<svg",
         ],
     );
     for (file, name, begins) in [
-        ("csv", "csv", "age,region\n"),
+        ("csv", "csv", "age,region,member\n"),
         ("parquet", "parquet", "PAR1"),
         ("json", "json", "{"),
     ] {
