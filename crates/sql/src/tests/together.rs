@@ -273,23 +273,3 @@ fn the_noise_of_a_plan_is_what_its_prices_say() {
     };
     assert_eq!(charge("1").to_string(), one.to_string());
 }
-
-/// What the changelog says of the sample, for ε = 1.
-#[test]
-fn cubes_of_the_sample_err_less_together() {
-    let catalog = Catalog::parse(crate::sample::CATALOG, Path::new("sample")).unwrap();
-    let mut told = Vec::new();
-    for sets in [
-        "CUBE (sex, smoker, region)",
-        "ROLLUP (region, sex, smoker)",
-        "CUBE (sex, smoker)",
-        "GROUPING SETS ((region), (sex), (smoker), ())",
-    ] {
-        let sql = format!("SELECT COUNT(*) FROM people GROUP BY {sets}");
-        let question = question(&sql, &catalog).unwrap();
-        let errors = question.set_errors.unwrap();
-        assert!(question.together.is_some(), "{sets}: {errors:?}");
-        told.push(format!("{sets}: {:.1}, not {:.1}", errors.together, errors.apart));
-    }
-    assert_eq!(told, [""; 4]);
-}
