@@ -9,14 +9,13 @@
 use crate::Error;
 use crate::finish::release::Released;
 use crate::price::planned::refused;
-use crate::price::together::PlannedSets;
+use crate::price::together::{PlannedSets, keys_of};
 use crate::understand::aggregation::{Aggregation, Selection};
 use crate::understand::together::Together;
 use crate::values::facts::Value;
 use crate::values::group_name::encode;
-use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
-use tables::{Measurements, Shape, Table};
+use tables::{Measurements, Shape};
 
 /// The numbers of each aggregation.
 ///
@@ -29,24 +28,23 @@ pub(crate) fn released(
     measurements: &Measurements,
 ) -> Result<Vec<Released>, Error> {
     let mut boxes = Boxes::new(sets);
-    let mut whole: BTreeMap<&Shape, (Table, Vec<i64>)> = BTreeMap::new();
-    // Coarse tables first: what they say of a sum is nearest to what was measured.
     let mut shapes: Vec<&Shape> = planned.shapes.iter().collect();
-    shapes.sort_by_key(|shape| shape.axes().len());
-    for shape in shapes {
-        if let Entry::Vacant(vacant) = whole.entry(shape) {
-            let table = measurements.table(shape).map_err(refused)?;
-            let numbers = boxes.whole(&table);
-            vacant.insert((table, numbers));
-        }
-    }
+    // Coarse tables first: what they say of a sum is nearest to what was measured.
+    shapes.sort_by_key(|shape| (shape.axes().len(), *shape));
+    shapes.dedup();
+    let tables = tables(planned, &shapes, measurements)?;
+    let whole: BTreeMap<&Shape, Vec<i64>> = shapes
+        .iter()
+        .zip(tables)
+        .map(|(shape, table)| (*shape, boxes.whole(&keys_of(shape), table)))
+        .collect();
     let codes = sets.codes();
     let of_aggregation = |(place, aggregation): (usize, &Aggregation)| {
         let other = || Error::refused("these are other sets of groups", "ask again");
         let Selection::Listed(groups) = &aggregation.groups.selection else {
             return Err(other());
         };
-        let (table, numbers) = whole.get(&planned.shapes[place]).ok_or_else(other)?;
+        let numbers = whole.get(&planned.shapes[place]).ok_or_else(other)?;
         let keys = &sets.sets[place];
         // The axes of a table are in the order of the keys of the question, its columns in the order of the set. Keys of one value are no axes.
         let mut order: Vec<usize> = (0..keys.len())
@@ -54,12 +52,13 @@ pub(crate) fn released(
             .collect();
         order.sort_by_key(|at| keys[*at]);
         let number = |group: &Vec<Value>| {
-            let cell = order.iter().map(|at| {
+            // In row-major order.
+            let cell = order.iter().try_fold(0, |cell, at| {
                 let name = encode(std::slice::from_ref(&group[*at]));
-                codes[keys[*at]].get(&name).copied()
+                let code = codes[keys[*at]].get(&name)?;
+                Some(cell * sets.values[keys[*at]].len() + code)
             });
-            let cell: Vec<usize> = cell.collect::<Option<_>>()?;
-            numbers.get(table.place_of(&cell)).copied()
+            numbers.get(cell?).copied()
         };
         let numbers = groups.iter().map(number).collect::<Option<Vec<i64>>>();
         Ok(Released {
@@ -68,6 +67,28 @@ pub(crate) fn released(
         })
     };
     aggregations.iter().enumerate().map(of_aggregation).collect()
+}
+
+/// The tables of these shapes, as real numbers that agree.
+fn tables(
+    planned: &PlannedSets,
+    shapes: &[&Shape],
+    measurements: &Measurements,
+) -> Result<Vec<Vec<f64>>, Error> {
+    let values = |shape: &Shape| {
+        let table = measurements.table(shape).map_err(refused)?;
+        Ok(table.values().to_vec())
+    };
+    let Some(agreeing) = &planned.agreeing else {
+        return shapes.iter().map(|shape| values(shape)).collect();
+    };
+    let measured = agreeing.measured.iter().map(|(keys, _)| {
+        let shape = Shape::of(keys).map_err(refused)?;
+        values(&shape)
+    });
+    let wanted: Vec<Vec<usize>> = shapes.iter().map(|shape| keys_of(shape)).collect();
+    let tables = agreeing.tables(&wanted, &measured.collect::<Result<Vec<_>, Error>>()?);
+    tables.ok_or_else(|| Error::refused("these are other sets of groups", "ask again"))
 }
 
 /// Rounded sums over boxes of cells, by how many values of each key they hold.
@@ -85,10 +106,11 @@ impl Boxes {
         }
     }
 
-    /// The whole numbers of a table.
-    fn whole(&mut self, table: &Table) -> Vec<i64> {
-        let mut sums = table.values().to_vec();
-        for (step, size) in strides(table.sizes()) {
+    /// The whole numbers of a table by these keys.
+    fn whole(&mut self, keys: &[usize], mut sums: Vec<f64>) -> Vec<i64> {
+        let sizes: Vec<usize> = keys.iter().map(|key| self.sizes[*key]).collect();
+        let strides = strides(&sizes);
+        for (step, size) in &strides {
             // In row-major order what lies before a place is done.
             for place in 0..sums.len() {
                 if place / step % size > 0 {
@@ -96,16 +118,15 @@ impl Boxes {
                 }
             }
         }
-        let axes = table.shape().axes();
         let mut numbers: Vec<i64> = Vec::with_capacity(sums.len());
         for (place, sum) in sums.iter().enumerate() {
             let mut held = self.sizes.clone();
-            for (axis, code) in axes.iter().zip(table.cell_at(place)) {
-                held[usize::from(axis.attribute)] = code + 1;
+            for (key, (step, size)) in keys.iter().rev().zip(&strides) {
+                held[*key] = place / step % size + 1;
             }
             numbers.push(*self.rounded.entry(held).or_insert(sum.round() as i64));
         }
-        for (step, size) in strides(table.sizes()) {
+        for (step, size) in &strides {
             for place in (0..numbers.len()).rev() {
                 if place / step % size > 0 {
                     numbers[place] = numbers[place].wrapping_sub(numbers[place - step]);
@@ -116,7 +137,7 @@ impl Boxes {
     }
 }
 
-/// For each axis, how far apart neighbours along it lie in row-major order, and how many there are.
+/// For each axis, the last first, how far apart neighbours along it lie in row-major order, and how many there are.
 fn strides(sizes: &[usize]) -> Vec<(usize, usize)> {
     let mut step = 1;
     let mut strides: Vec<(usize, usize)> = Vec::new();

@@ -1,5 +1,6 @@
 //! What an answer costs, and how its budget is split so that the errors are smallest. Parameters only: nothing here sees data.
 
+pub(crate) mod agreeing;
 pub(crate) mod bounds;
 pub(crate) mod cut;
 pub(crate) mod planned;

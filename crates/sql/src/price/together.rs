@@ -1,9 +1,10 @@
 //! The noise of a question's sets of groups, planned together: what is measured of the cells under all of them, so that totals agree and the error is small.
 //!
-//! Two ways are looked at. With a δ, residuals of all sets get Gaussian noise as the crate `tables` plans it. With or without one, the finest cells alone get Laplace noise, and each set is a sum of them. Whichever errs less is held against
-//! the plain way, in which each set has noise of its own for its part of ε, and the better of both is taken. All of that depends on the question and the catalog alone.
+//! Three ways are looked at. With a δ, residuals of all sets get Gaussian noise as the crate `tables` plans it. With or without one, each set gets Laplace noise, or the finest cells alone do, and least squares makes tables of it that agree
+//! (`agreeing`). Whichever errs least is held against the plain way, in which each set has noise of its own for its part of ε, and the better of both is taken. All of that depends on the question and the catalog alone.
 
 use crate::price::Price;
+use crate::price::agreeing::Agreeing;
 use crate::understand::together::Together;
 use accounting::{Delta, Epsilon, PrivacyUnit, Promise, Rho, smallest_multiplier};
 use exact::Rational;
@@ -24,6 +25,8 @@ pub(crate) struct PlannedSets {
     pub(crate) plan: Plan,
     /// What each aggregation is of the cells.
     pub(crate) shapes: Vec<Shape>,
+    /// The tables that were measured, where least squares makes those agree.
+    pub(crate) agreeing: Option<Agreeing>,
     /// The variance of the numbers of each aggregation.
     variances: Vec<f64>,
 }
@@ -78,8 +81,10 @@ impl PlannedSets {
             .fold(Rational::ZERO, |sum, price| sum + price.epsilon.as_rational());
         let epsilon = Epsilon::rounded_down(&epsilon).ok()?;
         let gaussian = Self::residuals(sets, &epsilon, delta, unit);
+        let each =
+            shapes(sets).and_then(|shapes| Self::with(sets, shapes, Promise::Pure(epsilon.clone()), unit));
         let laplace = Self::finest(sets, &epsilon, unit);
-        let found = gaussian.into_iter().chain(laplace);
+        let found = gaussian.into_iter().chain(each).chain(laplace);
         found.min_by(|one, other| one.error().total_cmp(&other.error()))
     }
 
@@ -117,18 +122,28 @@ impl PlannedSets {
         let workload = Workload::listed(measured, &domain, Weights::Tables).ok()?;
         let plan = Plan::new(domain, workload, promise, 1, unit, Limits::default()).ok()?;
         let shapes = shapes(sets)?;
+        let agreeing = match plan.is_gaussian() {
+            true => None,
+            false => Some(Agreeing {
+                sizes: sets.values.iter().map(Vec::len).collect(),
+                measured: measured_by(&plan)?,
+            }),
+        };
+        // What is whole already is not rounded.
+        let rounds = agreeing.as_ref().is_none_or(|tables| tables.measured.len() > 1);
         let variance = |shape: &Shape| {
-            let variance = plan.variance(shape, &vec![0; shape.axes().len()]).ok()?;
-            // What is whole already is not rounded.
-            let rounded = match plan.is_gaussian() {
-                true => OF_ROUNDING * f64::from(1u32 << shape.axes().len().min(31)),
-                false => 0.0,
+            let keys = keys_of(shape);
+            let variance = match &agreeing {
+                None => plan.variance(shape, &vec![0; keys.len()]).ok()?,
+                Some(tables) => tables.variance(&keys)?,
             };
-            Some(variance + rounded)
+            let rounded = f64::from(1u32 << keys.len().min(31)) * OF_ROUNDING;
+            Some(if rounds { variance + rounded } else { variance })
         };
         Some(Self {
             variances: shapes.iter().map(variance).collect::<Option<_>>()?,
             shapes,
+            agreeing,
             plan,
         })
     }
@@ -168,6 +183,23 @@ impl PlannedSets {
 fn shapes(sets: &Together) -> Option<Vec<Shape>> {
     let shapes = (0..sets.sets.len()).map(|place| Shape::of(&sets.telling(place)).ok());
     shapes.collect()
+}
+
+/// By which keys a table is.
+pub(crate) fn keys_of(shape: &Shape) -> Vec<usize> {
+    shape.axes().iter().map(|axis| axis.attribute.into()).collect()
+}
+
+/// The tables that a plan with Laplace noise measures, with the variance of each.
+fn measured_by(plan: &Plan) -> Option<Vec<(Vec<usize>, f64)>> {
+    let mut measured: Vec<Shape> = plan.shares().into_iter().map(|share| share.residual).collect();
+    measured.sort();
+    let known = measured.iter().map(|shape| {
+        let keys = keys_of(shape);
+        let variance = plan.variance(shape, &vec![0; keys.len()]).ok()?;
+        Some((keys, variance))
+    });
+    known.collect()
 }
 
 fn root_mean(variances: impl Iterator<Item = f64>) -> f64 {

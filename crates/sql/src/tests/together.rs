@@ -219,7 +219,7 @@ fn coverage(question: &Question, runs: u64, part: f64) -> f64 {
                     sets.values[*key].iter().position(|other| other == value).unwrap()
                 };
                 let codes: Vec<usize> = keys.iter().zip(group).map(code).collect();
-                if seed < 20 {
+                if seed < 20 && planned.agreeing.is_none() {
                     // Rounding to numbers that agree moves none further than is said.
                     let one = |(key, code): (&usize, &usize)| {
                         let mut only = vec![0.0; sizes[*key]];
@@ -278,18 +278,17 @@ fn the_noise_of_a_plan_is_what_its_prices_say() {
 #[test]
 fn cubes_of_the_sample_err_less_together() {
     let catalog = Catalog::parse(crate::sample::CATALOG, Path::new("sample")).unwrap();
-    let mut told = Vec::new();
-    for sets in [
-        "CUBE (sex, smoker, region)",
-        "ROLLUP (region, sex, smoker)",
-        "CUBE (sex, smoker)",
-        "GROUPING SETS ((region), (sex), (smoker), ())",
+    for (sets, figures) in [
+        ("CUBE (sex, smoker, region)", "7.0, not 11.3"),
+        ("ROLLUP (region, sex, smoker)", "4.7, not 5.7"),
+        ("CUBE (sex, smoker)", "2.6, not 5.7"),
+        ("GROUPING SETS ((region), (sex), (smoker), ())", "4.1, not 5.7"),
     ] {
         let sql = format!("SELECT COUNT(*) FROM people GROUP BY {sets}");
         let question = question(&sql, &catalog).unwrap();
         let errors = question.set_errors.unwrap();
         assert!(question.together.is_some(), "{sets}: {errors:?}");
-        told.push(format!("{sets}: {:.1}, not {:.1}", errors.together, errors.apart));
+        let told = format!("{:.1}, not {:.1}", errors.together, errors.apart);
+        assert_eq!(told, figures, "{sets}");
     }
-    assert_eq!(told, [""; 4]);
 }
