@@ -27,7 +27,7 @@ pub use releases::{MadeRelease, PlanWanted, PlannedView};
 use running::Running;
 pub use sign_in::Identity;
 pub(crate) use synthetic::Drawn;
-pub(crate) use synthetic::{ListedRows, MadeRows};
+pub use synthetic::{ListedRows, MadeRows};
 
 use crate::accounts;
 use crate::failure::{Code, Failure};
