@@ -60,7 +60,11 @@ fn rows_are_explained_made_once_and_taken_along() {
     }
     // An analyst makes none, on neither address.
     assert_eq!(make(&running, &ann, ROWS, &[]).0, 403);
-    assert_eq!(post(&running, false, &ann, "/v1/synthetic", ROWS, &[]).0, 405);
+    // Nothing is said to what an address does not take.
+    assert_eq!(
+        running.curl(Some(&ann), "/v1/synthetic", &["--data", ROWS]).0,
+        405
+    );
     // What cannot be made is refused, and nothing is charged for it.
     for (body, expected) in [
         (r#"{"table": "people", "delta": "1e-9"}"#, 422),
@@ -199,9 +203,10 @@ fn limits_of_an_account_and_keys_hold_for_rows() {
     let (status, problem) = make(&running, &token, ROWS, &[]);
     assert_eq!(
         (status, problem["type"].as_str()),
-        (402, Some("urn:deniable:question-cap")),
+        (422, Some("urn:deniable:refused")),
         "{problem}"
     );
+    assert_eq!(running.charges(), 0);
     let dan = running.account("dan", Role::Curator);
     let small =
         r#"{"table": "people", "epsilon": "1", "delta": "1e-9", "method": "independent", "rows": 10}"#;

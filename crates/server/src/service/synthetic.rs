@@ -234,6 +234,14 @@ impl Service {
         if rows.is_some_and(|rows| !(1..=MOST_CELLS as u64).contains(&rows)) {
             return Err(too_many_rows());
         }
+        let caps = &who.account.caps;
+        if caps.per_question.is_some() || caps.per_day.is_some() {
+            return Err(Failure::new(
+                Code::Refused,
+                "your account has a limit in ε for a question or a day, and rounds are charged as a ρ, which cannot be held against it",
+                "make the rows with an account without such limits; nothing was charged",
+            ));
+        }
         if let Some(key) = idempotency_key {
             let words = json!([asked, rows]).to_string();
             request.once = Some(once(who, key, &format!("synthesize {words}"))?);
