@@ -16,6 +16,9 @@ use tables::{Attribute, Domain, Limits, Plan, Shape, Weights, Workload};
 /// More cells under all sets together are not measured one by one.
 const MOST_CELLS: u64 = 1_000_000;
 
+/// Tables with hardly any noise are weighed as if they had this much: weights stay finite.
+const LEAST_VARIANCE: f64 = 1e-12;
+
 /// Rounding to whole numbers that agree adds this to a cell's variance, for each number that is rounded: see `finish::together`.
 const OF_ROUNDING: f64 = 1.0 / 12.0;
 
@@ -197,7 +200,7 @@ fn measured_by(plan: &Plan) -> Option<Vec<(Vec<usize>, f64)>> {
     let known = measured.iter().map(|shape| {
         let keys = keys_of(shape);
         let variance = plan.variance(shape, &vec![0; keys.len()]).ok()?;
-        Some((keys, variance))
+        Some((keys, variance.max(LEAST_VARIANCE)))
     });
     known.collect()
 }

@@ -163,7 +163,8 @@ fn a_cube_costs_one_charge_and_errs_less() {
     assert!(answered.answer.columns[3].has_intervals());
     // Again, with keys and sets in another order, and with something made of it: free, and the same numbers.
     let again = bench.dataset.query(&ask).unwrap();
-    assert!(again.repeated && again.answer == answered.answer);
+    // Without ORDER BY, rows come in any order.
+    assert!(again.repeated && self::sets(&again.answer) == self::sets(&answered.answer));
     let turned = "SELECT education, age >= 50 AS old, smoker, COUNT(*) * 2 AS twice FROM people \
                   GROUP BY GROUPING SETS ((), (education), (smoker), (age >= 50), (age >= 50, smoker), (education, smoker), \
                   (age >= 50, education), (smoker, age >= 50, education)) HAVING COUNT(*) > 20 ORDER BY twice DESC LIMIT 3";
