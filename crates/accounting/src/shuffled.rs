@@ -1,7 +1,7 @@
 //! Reports of many people that nobody can tell apart: what shuffling adds to what each report hides by itself.
 
 use crate::curve::Ball;
-use crate::{Delta, Epsilon, Error, Event};
+use crate::{Delta, Epsilon, Error, Event, Neighbors, PrivacyUnit};
 use exact::{Rational, from_f64};
 
 /// More reports than this take seconds.
@@ -15,11 +15,18 @@ const DEVIATIONS: f64 = 11.0;
 
 impl Event {
     /// The shuffled reports of `of` units, of which each makes one with the same randomizer that is ε-DP by itself (ε = `local`), as something
-    /// (ε', δ)-DP with this δ. For neighbours that change one unit.
+    /// (ε', δ)-DP with this δ. For a unit that changes: one that comes or goes changes the number of reports, which everybody sees.
     ///
     /// # Errors
-    /// As [`shuffled_epsilon`].
-    pub fn shuffled(local: &Epsilon, of: u64, delta: &Delta) -> Result<Self, Error> {
+    /// As [`shuffled_epsilon`], and for a unit that is added or removed.
+    pub fn shuffled(local: &Epsilon, of: u64, delta: &Delta, unit: &PrivacyUnit) -> Result<Self, Error> {
+        if unit.neighbors != Neighbors::ChangeOne {
+            return Err(Error::OtherNeighbors {
+                demanded: "a unit that changes",
+                unit: unit.to_string(),
+                hint: "account for a unit whose data may change: the number of reports is public",
+            });
+        }
         Ok(Event::Approximate {
             epsilon: shuffled_epsilon(local, of, delta)?,
             delta: delta.clone(),
@@ -57,7 +64,8 @@ pub fn shuffled_delta(local: &Epsilon, of: u64, epsilon: &Epsilon) -> Result<Del
     }
     let reports = Reports::new(local, of)?;
     let delta = reports.delta(Ball::from_rational(epsilon.as_rational()));
-    let rational = from_f64(delta.min(1.0 - f64::EPSILON)).ok_or(Error::Undecided { what: "δ" })?;
+    // A δ of 1 promises nothing, and is refused.
+    let rational = from_f64(delta).ok_or(Error::Undecided { what: "δ" })?;
     Delta::rounded_up(&rational)
 }
 
@@ -372,8 +380,13 @@ mod tests {
         // What is found keeps δ.
         let found = shuffled_epsilon(&epsilon(1.0), 1_000, &delta).unwrap();
         assert!(shuffled_delta(&epsilon(1.0), 1_000, &found).unwrap() <= delta);
-        let event = Event::shuffled(&epsilon(1.0), 1_000, &delta).unwrap();
+        let changes = PrivacyUnit::new("person", Neighbors::ChangeOne);
+        let event = Event::shuffled(&epsilon(1.0), 1_000, &delta, &changes).unwrap();
         assert!(matches!(event, Event::Approximate { .. }));
+        let comes = PrivacyUnit::new("person", Neighbors::AddRemove);
+        assert!(Event::shuffled(&epsilon(1.0), 1_000, &delta, &comes).is_err());
+        // tanh(50) is less than 1 by 7e-44, which no float tells: rounded up it promises nothing.
+        assert!(shuffled_delta(&epsilon(100.0), 1, &Epsilon::ZERO).is_err());
         assert!(shuffled_epsilon(&epsilon(1.0), 0, &delta).is_err());
         assert!(shuffled_epsilon(&epsilon(1.0), MOST + 1, &delta).is_err());
         assert!(shuffled_epsilon(&epsilon(101.0), 10, &delta).is_err());

@@ -1,6 +1,7 @@
 //! Formulas as R writes them: `income ~ age + education`.
 
 use crate::Error;
+use crate::model::MOST_COLUMNS;
 use serde::{Deserialize, Serialize};
 
 /// A parsed formula.
@@ -91,6 +92,7 @@ impl Formula {
         loop {
             for term in reader.product()? {
                 if !terms.contains(&term) {
+                    within(terms.len() + 1)?;
                     terms.push(term);
                 }
             }
@@ -162,6 +164,20 @@ fn wrong(what: &str, hint: &str) -> Error {
     Error::Formula {
         what: format!("this is no formula: {what}"),
         hint: hint.to_owned(),
+    }
+}
+
+/// Columns in one interaction.
+const MOST_PARTS: usize = 10;
+
+/// More terms than a model has coefficients are refused.
+fn within(terms: usize) -> Result<(), Error> {
+    match terms <= MOST_COLUMNS {
+        true => Ok(()),
+        false => Err(wrong(
+            &format!("it has more than {MOST_COLUMNS} terms"),
+            "a * b * c has all interactions: list those that matter, as a + b + a:b",
+        )),
     }
 }
 
@@ -255,6 +271,8 @@ impl Reader {
         let mut terms = self.interaction()?;
         while self.took(&Token::Times) {
             let right = self.interaction()?;
+            // Each * may double the terms, so they are counted before they are made.
+            within(terms.len() + right.len() + terms.len() * right.len())?;
             let mut crossed = Vec::new();
             for one in &terms {
                 for other in &right {
@@ -324,7 +342,13 @@ fn joined(one: &Term, other: &Term) -> Result<Term, Error> {
         }
         parts.push(part.clone());
     }
-    Ok(Term { parts })
+    match parts.len() <= MOST_PARTS {
+        true => Ok(Term { parts }),
+        false => Err(wrong(
+            &format!("an interaction has more than {MOST_PARTS} columns"),
+            "use fewer in one term",
+        )),
+    }
 }
 
 #[cfg(test)]
@@ -333,6 +357,22 @@ mod tests {
 
     fn shown(text: &str) -> String {
         Formula::parse(text).unwrap().to_string()
+    }
+
+    #[test]
+    fn a_short_formula_of_many_terms_is_refused_at_once() {
+        let crossed = |names: usize| {
+            let names: Vec<String> = (0..names).map(|place| format!("x{place}")).collect();
+            format!("y ~ {}", names.join(" * "))
+        };
+        assert_eq!(Formula::parse(&crossed(7)).unwrap().terms().len(), 127);
+        for names in [8, 40, 2_000] {
+            let refused = Formula::parse(&crossed(names)).unwrap_err().to_string();
+            assert!(refused.contains("more than 200 terms"), "{refused}");
+        }
+        let many: Vec<String> = (0..5_000).map(|place| format!("x{place}")).collect();
+        assert!(Formula::parse(&format!("y ~ {}", many.join(" + "))).is_err());
+        assert!(Formula::parse(&format!("y ~ {}", many.join(" : "))).is_err());
     }
 
     #[test]

@@ -143,6 +143,71 @@ impl Matrix {
         Some(inverse)
     }
 
+    /// The inverse of a lower triangular matrix.
+    pub(crate) fn inverse_of_lower(&self) -> Self {
+        let mut inverse = Self::zero(self.size);
+        for unit in 0..self.size {
+            for row in unit..self.size {
+                let known: f64 = (unit..row)
+                    .map(|place| self.at(row, place) * inverse.at(place, unit))
+                    .sum();
+                let right = if row == unit { 1.0 } else { 0.0 };
+                inverse.set(row, unit, (right - known) / self.at(row, row));
+            }
+        }
+        inverse
+    }
+
+    /// The eigenvalues of a symmetric matrix, and its eigenvectors as columns, by Jacobi's rotations.
+    pub(crate) fn symmetric_parts(&self) -> (Vec<f64>, Self) {
+        const MOST_SWEEPS: usize = 30;
+        let (mut matrix, mut vectors) = (self.clone(), Self::zero(self.size));
+        (0..self.size).for_each(|place| vectors.set(place, place, 1.0));
+        let whole = dot(&matrix.entries, &matrix.entries);
+        for _ in 0..MOST_SWEEPS {
+            let off: f64 = (0..self.size)
+                .map(|row| dot(&matrix.row(row)[..row], &matrix.row(row)[..row]))
+                .sum();
+            if off <= 1e-28 * whole {
+                break;
+            }
+            for row in 1..self.size {
+                for column in 0..row {
+                    matrix.rotate(row, column, &mut vectors);
+                }
+            }
+        }
+        let diagonal = (0..self.size).map(|place| matrix.at(place, place)).collect();
+        (diagonal, vectors)
+    }
+
+    /// The rotation that makes one pair of entries zero.
+    fn rotate(&mut self, one: usize, other: usize, vectors: &mut Self) {
+        let off = self.at(one, other);
+        if off == 0.0 {
+            return;
+        }
+        let half = (self.at(other, other) - self.at(one, one)) / (2.0 * off);
+        let tangent = half.signum() / (half.abs() + (half * half + 1.0).sqrt());
+        let cosine = 1.0 / (tangent * tangent + 1.0).sqrt();
+        let sine = tangent * cosine;
+        for place in 0..self.size {
+            let (first, second) = (self.at(place, one), self.at(place, other));
+            self.set(place, one, cosine * first - sine * second);
+            self.set(place, other, sine * first + cosine * second);
+        }
+        for place in 0..self.size {
+            let (first, second) = (self.at(one, place), self.at(other, place));
+            self.set(one, place, cosine * first - sine * second);
+            self.set(other, place, sine * first + cosine * second);
+        }
+        for place in 0..self.size {
+            let (first, second) = (vectors.at(place, one), vectors.at(place, other));
+            vectors.set(place, one, cosine * first - sine * second);
+            vectors.set(place, other, sine * first + cosine * second);
+        }
+    }
+
     /// The vector b for which bᵀ·M·b is least, b scaled by the diagonal, so that all regressors count alike. `None` where M is not positive definite.
     pub(crate) fn weakest(&self) -> Option<Vec<f64>> {
         let scale: Vec<f64> = (0..self.size).map(|place| self.at(place, place).sqrt()).collect();
@@ -198,6 +263,16 @@ mod tests {
                 assert!((one.at(row, column) - expected).abs() < 1e-12);
             }
         }
+        let (values, vectors) = matrix.symmetric_parts();
+        for (place, value) in values.iter().enumerate() {
+            let vector: Vec<f64> = (0..3).map(|row| vectors.at(row, place)).collect();
+            for (row, entry) in matrix.times(&vector).iter().enumerate() {
+                assert!((entry - value * vector[row]).abs() < 1e-12);
+            }
+        }
+        let lower = matrix.cholesky().unwrap();
+        let one = lower.product(&lower.inverse_of_lower());
+        assert!((one.at(2, 0).abs() + one.at(1, 0).abs() + (one.at(2, 2) - 1.0).abs()) < 1e-12);
         let weakest = matrix.weakest().unwrap();
         assert!(matrix.quadratic(&weakest) < 1.0);
         matrix.set(2, 2, -1.0);

@@ -122,6 +122,17 @@ pub const MOST_COLUMNS: usize = 200;
 /// More cells than this are not asked for.
 pub const MOST_CELLS: usize = 1_000_000;
 
+/// More coefficients than this are refused.
+fn within(columns: usize) -> Result<(), Error> {
+    match columns <= MOST_COLUMNS {
+        true => Ok(()),
+        false => Err(Error::TooLarge {
+            what: format!("this model has more than {MOST_COLUMNS} coefficients"),
+            hint: "leave out an interaction, or use fewer values".to_owned(),
+        }),
+    }
+}
+
 impl Model {
     /// Puts a formula together with the declarations of its columns. `references` names the value that others of a factor are compared with, where it
     /// is not the first.
@@ -158,13 +169,8 @@ impl Model {
         for (place, term) in model.formula.terms().to_vec().iter().enumerate() {
             model.check_margins(term)?;
             let columns = model.columns_of(term, place, &known)?;
+            within(model.columns.len() + columns.len())?;
             model.columns.extend(columns);
-            if model.columns.len() > MOST_COLUMNS {
-                return Err(Error::TooLarge {
-                    what: format!("this model has more than {MOST_COLUMNS} coefficients"),
-                    hint: "leave out an interaction, or use fewer values".to_owned(),
-                });
-            }
         }
         if model.cells().is_none_or(|cells| cells > MOST_CELLS) {
             return Err(Error::TooLarge {
@@ -209,6 +215,14 @@ impl Model {
             }
         }
         statistics
+    }
+
+    /// Whether what a fit computes fits in memory. Told by the declarations alone, so before anything is charged.
+    ///
+    /// # Errors
+    /// When it does not.
+    pub fn check_size(&self) -> Result<(), Error> {
+        crate::moments::check_size(self)
     }
 
     /// How many cells there are; `None` for more than any machine counts.
@@ -451,6 +465,10 @@ impl Model {
         for part in &term.parts {
             let used = known.iter().find(|(other, _)| other.name == part.name);
             let used = used.map(|(_, used)| *used).ok_or(Error::OtherCells)?;
+            // Counted before they are made: factors multiply.
+            if let Use::Factor(axis) = used {
+                within(columns.len() * self.axes[axis].listed.labels.len().saturating_sub(2))?;
+            }
             columns = columns
                 .into_iter()
                 .map(|column| self.crossed(&column, part, used))

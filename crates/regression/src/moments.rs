@@ -25,21 +25,28 @@ pub(crate) struct Design<'a> {
 }
 
 /// More numbers than this are not held.
-const MOST_NUMBERS: usize = 60_000_000;
+const MOST_NUMBERS: usize = 8_000_000;
+
+/// Whether a model's moments fit in memory: told by the model alone.
+pub(crate) fn check_size(model: &Model) -> Result<(), Error> {
+    let cells = model.cells().unwrap_or(usize::MAX);
+    let columns = model.columns.len() + 1;
+    let needed = cells
+        .checked_mul(columns)
+        .and_then(|numbers| numbers.checked_mul(model.statistics().len()));
+    match needed {
+        Some(needed) if needed <= MOST_NUMBERS => Ok(()),
+        _ => Err(Error::TooLarge {
+            what: format!("{columns} coefficients over {cells} cells do not fit in memory"),
+            hint: "use fewer or wider bins, or fewer factors".to_owned(),
+        }),
+    }
+}
 
 impl<'a> Design<'a> {
     pub(crate) fn new(model: &'a Model, left_out: &[(usize, usize)]) -> Result<Self, Error> {
-        let cells = model.cells().unwrap_or(usize::MAX);
-        let columns = model.columns.len() + 1;
-        let needed = cells
-            .checked_mul(columns)
-            .and_then(|numbers| numbers.checked_mul(model.statistics().len()));
-        if needed.is_none_or(|needed| needed > MOST_NUMBERS) {
-            return Err(Error::TooLarge {
-                what: format!("{columns} coefficients over {cells} cells do not fit in memory"),
-                hint: "use fewer or wider bins, or fewer factors".to_owned(),
-            });
-        }
+        check_size(model)?;
+        let (cells, columns) = (model.cells().unwrap_or(0), model.columns.len() + 1);
         let mut factors = vec![vec![0.0; cells]; columns];
         #[expect(clippy::needless_range_loop, reason = "a cell has a place in several columns")]
         for cell in 0..cells {

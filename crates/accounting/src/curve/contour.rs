@@ -231,8 +231,9 @@ fn cut(distributions: &LossDistributions, log_delta: f64) -> (LossDistributions,
     (cut, libm::log(beyond * (1.0 + 1e-9)) + 1e-12)
 }
 
-/// Steps with less noise than this are not cut.
-pub(super) const LEAST_SIGMA: f64 = 1e-4;
+/// Steps with less noise than this are not cut. Where 1/2σ² is more than an exponent of a float, bounds of panels would have to be taken in logarithms;
+/// nobody trains with so little noise.
+pub(super) const LEAST_SIGMA: f64 = 0.03;
 
 /// How much a contour is smoothed, if it needs to be.
 #[derive(Clone, Copy, Debug)]

@@ -107,6 +107,22 @@ fn quick_moments_are_above_the_integral_and_near_it() {
     }
 }
 
+/// Where there is hardly any noise, X without the unit is 1 − q but for outputs that never come, so E[X^(−θ)] is (1 − q)^(−θ).
+#[test]
+fn quick_moments_hold_where_there_is_hardly_any_noise() {
+    for (q, sigma) in [(0.01f64, 0.02), (0.01, 0.029), (0.3, 1e-3)] {
+        let adding = Sampled {
+            direction: Direction::Add,
+            ..step(q, sigma)
+        };
+        for theta in [1.0, 5.0] {
+            let truth = -theta * libm::log1p(-q);
+            let quick = adding.log_moment_of_adding(theta);
+            assert!(quick >= truth, "{q} {sigma} {theta}: {quick} below {truth}");
+        }
+    }
+}
+
 /// What jumps say, against contours that know nothing of them.
 #[test]
 fn jumps_and_contours_agree() {

@@ -24,6 +24,7 @@
 //! Nodes beyond [−s₋, s₊] are left out; there ln X grows by at most 1/σ per unit of s, which bounds them by Gaussian tails.
 
 use super::ball::{Ball, Complex};
+use super::contour::LEAST_SIGMA;
 use super::decay::Decay;
 use super::log_add;
 
@@ -146,6 +147,10 @@ impl Sampled {
     pub(super) fn log_moment_of_adding(&self, theta: f64) -> f64 {
         const CELLS: u32 = 300;
         let (q, sigma) = (self.rate.upper(), self.sigma.lower());
+        if sigma < LEAST_SIGMA {
+            // Cells would have to hold e^w where it is more than a float; X ≥ 1 − q.
+            return -theta * libm::log1p(-q) * (1.0 + SLACK);
+        }
         let g = |y: f64| {
             if theta * y.abs() < 1e-3 && y.abs() < 1e-3 {
                 let last = libm::exp(-(theta + 2.0) * libm::log1p(y.min(0.0)));

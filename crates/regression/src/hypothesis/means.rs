@@ -27,6 +27,17 @@ pub struct Mean {
 /// # Errors
 /// When the model has other regressors.
 pub fn means(model: &Model, cells: &Cells) -> Result<Vec<Mean>, Error> {
+    check_means(model)?;
+    let axis = &model.axes()[0];
+    let codes = (0..axis.listed.labels.len()).filter(|code| Some(*code) != axis.listed.missing);
+    Ok(codes.filter_map(|code| mean(model, cells, code)).collect())
+}
+
+/// Whether a model is one of group means: it has one factor, and nothing else.
+///
+/// # Errors
+/// When it is not.
+pub fn check_means(model: &Model) -> Result<(), Error> {
     let single = model
         .columns
         .iter()
@@ -38,9 +49,7 @@ pub fn means(model: &Model, cells: &Cells) -> Result<Vec<Mean>, Error> {
             hint: "write it as: income ~ education".to_owned(),
         });
     }
-    let axis = &model.axes()[0];
-    let codes = (0..axis.listed.labels.len()).filter(|code| Some(*code) != axis.listed.missing);
-    Ok(codes.filter_map(|code| mean(model, cells, code)).collect())
+    Ok(())
 }
 
 /// Whether the mean of the response is the same in two groups.

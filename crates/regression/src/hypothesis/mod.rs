@@ -6,10 +6,11 @@
 //!
 //! What is rejected at 5 % although it is true is between 4 and 6 % of cases, in the simulations of `tests/sizes.rs`.
 
+mod apart;
 mod drawn;
 mod means;
 
-pub use means::{Mean, difference_of_means, means};
+pub use means::{Mean, check_means, difference_of_means, means};
 
 use crate::distribution::{chi_square_above, normal_two_sided, t_quantile};
 use crate::fit::CONFIDENCE;
@@ -20,6 +21,27 @@ use tables::{Measurements, Shape};
 
 /// How many tables are drawn under the hypothesis.
 pub const DRAWS: u32 = 9_999;
+
+/// Values of one column, and cells of a table, of which independence is tested.
+pub const MOST_VALUES: usize = 64;
+/// See [`MOST_VALUES`].
+pub const MOST_TESTED: usize = 1024;
+
+/// Whether a table of so many values by so many is tested: what a test takes is bounded before anything is charged.
+///
+/// # Errors
+/// When it is not, with what is.
+pub fn check_size(rows: usize, columns: usize) -> Result<(), Error> {
+    if rows.max(columns) <= MOST_VALUES && rows * columns <= MOST_TESTED {
+        return Ok(());
+    }
+    Err(Error::TooLarge {
+        what: format!("a table of {rows} by {columns} values is too large for this test"),
+        hint: format!(
+            "test columns of at most {MOST_VALUES} values and {MOST_TESTED} pairs of values: merge values, or use wider bins"
+        ),
+    })
+}
 
 /// How many standard deviations of its noise the total of a row or column has to stand out, or it is left out.
 const NEEDED: f64 = 4.0;
@@ -129,6 +151,7 @@ impl TwoWay {
             (0..labels.len()).filter(|code| labels[*code] != null).collect()
         };
         let (kept_rows, kept_columns) = (kept(&row_labels), kept(&column_labels));
+        check_size(kept_rows.len(), kept_columns.len())?;
         let mut places = Vec::new();
         for row in &kept_rows {
             for column in &kept_columns {
@@ -276,9 +299,35 @@ pub(crate) fn against(table: &TwoWay) -> Option<Against> {
     let columns: Vec<f64> = (0..width)
         .map(|column| share((0..height).map(|row| table.counts[row * width + column]).sum()))
         .collect();
-    let mut combinations = Vec::new();
-    let mut differences = Vec::new();
     // The last row and the last column follow from the others.
+    let kept = |row: usize, column: usize| row < height - 1 && column < width - 1;
+    let differences: Vec<f64> = (0..table.counts.len())
+        .map(|place| (place / width, place % width))
+        .filter(|(row, column)| kept(*row, *column))
+        .map(|(row, column)| table.counts[row * width + column] - total * rows[row] * columns[column])
+        .collect();
+    let statistic = match &table.noise {
+        TableNoise::Apart { variance, .. } => {
+            apart::statistic(&differences, (&rows, &columns), total, *variance)?
+        }
+        TableNoise::Together(_) => together(table, &differences, (&rows, &columns), total)?,
+    };
+    Some(Against {
+        statistic,
+        shares: (rows, columns),
+        total,
+    })
+}
+
+/// dᵀ·Cov⁻¹·d where the noise of cells varies together.
+fn together(
+    table: &TwoWay,
+    differences: &[f64],
+    (rows, columns): (&[f64], &[f64]),
+    total: f64,
+) -> Option<f64> {
+    let (height, width) = (rows.len(), columns.len());
+    let mut combinations = Vec::new();
     for (row, of_row) in rows.iter().enumerate().take(height - 1) {
         for (column, of_column) in columns.iter().enumerate().take(width - 1) {
             let mut weights = vec![0.0; table.counts.len()];
@@ -287,7 +336,6 @@ pub(crate) fn against(table: &TwoWay) -> Option<Against> {
                 let by_column = f64::from(u8::from(place % width == column)) - of_column;
                 *weight = by_row * by_column;
             }
-            differences.push(table.counts[row * width + column] - total * of_row * of_column);
             combinations.push(weights);
         }
     }
@@ -297,16 +345,12 @@ pub(crate) fn against(table: &TwoWay) -> Option<Against> {
     };
     for one in 0..combinations.len() {
         for other in 0..combinations.len() {
-            let by_row = of(&rows, one / (width - 1), other / (width - 1));
-            let by_column = of(&columns, one % (width - 1), other % (width - 1));
+            let by_row = of(rows, one / (width - 1), other / (width - 1));
+            let by_column = of(columns, one % (width - 1), other % (width - 1));
             covariance.add(one, other, total * by_row * by_column);
         }
     }
-    Some(Against {
-        statistic: covariance.inverse()?.quadratic(&differences),
-        shares: (rows, columns),
-        total,
-    })
+    Some(covariance.inverse()?.quadratic(differences))
 }
 
 /// Whether two columns are independent.
@@ -322,7 +366,9 @@ pub fn independence(table: &TwoWay) -> Result<Test, Error> {
 /// # Errors
 /// As [`independence`].
 pub fn independence_of(table: &TwoWay, draws: u32) -> Result<Test, Error> {
+    check_size(table.rows.len(), table.columns.len())?;
     let (table, left_out) = table.standing_out();
+    let draws = draws.min(apart::draws_within_reach(table.rows.len(), table.columns.len()));
     if table.rows.len() < 2 || table.columns.len() < 2 {
         return Err(Error::noisy(
             "fewer than two values have rows that stand out from the noise",
