@@ -10,7 +10,7 @@ use crate::Kind;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::{DataType, Int64Type, SchemaRef};
 use datafusion::common::{Column, DFSchema, ExprSchema, Result, ScalarValue, exec_err, plan_err};
-use datafusion::logical_expr::{Expr, cast, when};
+use datafusion::logical_expr::{Expr, cast, try_cast, when};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::prelude::{character_length, concat, lit, md5, substring, translate};
 use std::sync::Arc;
@@ -156,10 +156,10 @@ pub(crate) struct Affine {
     pub(crate) offset: u32,
 }
 
-/// Nine decimal digits out of a digest: the letters a to f become 0 to 5, so every digest spells a number.
+/// Nine decimal digits out of a digest: the letters a to f become 0 to 5, so every digest spells a number. Nobody has to take our word for that: what spells none would be NULL, and never an error.
 fn digits(digest: &Expr, from: i64) -> Expr {
     let letters = substring(digest.clone(), lit(from), lit(9i64));
-    cast(translate(letters, lit("abcdef"), lit("012345")), DataType::Int64)
+    try_cast(translate(letters, lit("abcdef"), lit("012345")), DataType::Int64)
 }
 
 /// The same on the digest itself, from a position counted from zero.

@@ -149,11 +149,6 @@ fn is_total(binary: &BinaryExpr, input: &Schema, known: &[Known]) -> bool {
     }
 }
 
-fn calls(expr: &Arc<dyn PhysicalExpr>, name: &str) -> bool {
-    expr.downcast_ref::<ScalarFunctionExpr>()
-        .is_some_and(|call| call.fun().name() == name)
-}
-
 fn is_text(of: &DataType) -> bool {
     matches!(of, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
 }
@@ -199,9 +194,33 @@ fn cast_is_total(from: &DataType, to: &DataType) -> bool {
     }
 }
 
-/// Casts that have a result for every value that there can be: of floats that were cut to what 64 bits hold, and of nine decimal digits.
+/// Casts that have a result for every value that there can be: of floats that were cut to what 64 bits hold, NaN too, by `least(greatest(x, low), high)`.
 fn operand_fits(cast: &CastExpr) -> bool {
-    *cast.cast_type() == DataType::Int64 && (calls(cast.expr(), "least") || calls(cast.expr(), "translate"))
+    /// 2⁶³, the least float that is too large.
+    const END: f64 = 9_223_372_036_854_775_808.0;
+    let held = || {
+        let [inner, high] = arguments(cast.expr(), "least")? else {
+            return None;
+        };
+        let [_, low] = arguments(inner, "greatest")? else {
+            return None;
+        };
+        Some(float(low)? >= -END && float(high)? < END)
+    };
+    *cast.cast_type() == DataType::Int64 && held() == Some(true)
+}
+
+/// The arguments of a call of this function.
+fn arguments<'a>(expr: &'a Arc<dyn PhysicalExpr>, name: &str) -> Option<&'a [Arc<dyn PhysicalExpr>]> {
+    let call = expr.downcast_ref::<ScalarFunctionExpr>()?;
+    (call.fun().name() == name).then(|| call.args())
+}
+
+fn float(expr: &Arc<dyn PhysicalExpr>) -> Option<f64> {
+    match literal(expr)? {
+        ScalarValue::Float64(value) => *value,
+        _ => None,
+    }
 }
 
 /// The place of the column that an expression is.

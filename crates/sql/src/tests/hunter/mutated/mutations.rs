@@ -284,7 +284,8 @@ fn overwrite(plan: &Plan, _: &Material<'_>, seeded: &mut Seeded) -> Option<Plan>
     let mut exprs = all(plan);
     let schema = plan.schema();
     let place = seeded.below(exprs.len().max(1));
-    exprs.get_mut(place)?.0 = value(schema.field(place).data_type(), &schema, seeded)?;
+    let of = schema.fields().get(place)?.data_type();
+    exprs[place].0 = value(of, &schema, seeded)?;
     Some(Arc::new(ProjectionExec::try_new(exprs, Arc::clone(plan)).ok()?))
 }
 
@@ -434,7 +435,10 @@ fn limit(plan: &Plan, _: &Material<'_>, seeded: &mut Seeded) -> Option<Plan> {
 fn place(plan: &Plan, _: &Material<'_>, seeded: &mut Seeded) -> Option<Plan> {
     let schema = plan.schema();
     let rows = Arc::clone(plan);
-    let any = schema.fields().len().max(1);
+    let any = schema.fields().len();
+    if any == 0 {
+        return None;
+    }
     match seeded.below(5) {
         0 => Some(Arc::new(CoalescePartitionsExec::new(rows))),
         1 => Some(Arc::new(
@@ -476,6 +480,9 @@ fn ordered(schema: &Schema, place: usize, seeded: &mut Seeded) -> PhysicalSortEx
 fn sort(plan: &Plan, _: &Material<'_>, seeded: &mut Seeded) -> Option<Plan> {
     let schema = plan.schema();
     let width = schema.fields().len();
+    if width == 0 {
+        return None;
+    }
     if let Some(sort) = plan.downcast_ref::<SortExec>()
         && seeded.once_in(2)
     {
