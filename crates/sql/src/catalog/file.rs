@@ -7,7 +7,7 @@ use super::table::{Surroundings, connection, is_postgres, limits, table};
 use super::{Budgets, Catalog, DataVersion, Engine, LedgerPlace, check};
 use crate::Error;
 use accounting::{Delta, Neighbors, PrivacyUnit};
-use exact::Rational;
+use exact::{Rational, ratio};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -185,6 +185,10 @@ fn budgets(mut section: Section<'_>, surroundings: &Surroundings<'_>) -> Result<
             wanted
         }
     };
+    let find_limits = query
+        .take("find_limits")
+        .map(|node| share_to_find(&node))
+        .transpose()?;
     query.finish()?;
     let mut shares = BTreeMap::new();
     for (analyst, node) in section.section("analysts")?.named() {
@@ -199,9 +203,22 @@ fn budgets(mut section: Section<'_>, surroundings: &Surroundings<'_>) -> Result<
         delta: total_delta,
         query_epsilon,
         query_delta,
+        find_limits,
         shares,
         ledger,
     })
+}
+
+fn share_to_find(node: &Node<'_>) -> Result<Rational, Error> {
+    exact::parse_decimal(node.decimal()?)
+        .ok()
+        .filter(|share| *share > Rational::ZERO && *share <= ratio(1, 2))
+        .ok_or_else(|| {
+            node.wrong(
+                "expected a share above 0 and at most 0.5",
+                "the rest of a query's ε answers it: 0.1 is a tenth",
+            )
+        })
 }
 
 fn share(node: &Node<'_>) -> Result<Rational, Error> {

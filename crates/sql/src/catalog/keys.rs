@@ -204,6 +204,7 @@ pub(super) const KEYS: &[Key] = &[
 
     key("budget.query", "epsilon", "number above 0", "a query must say", "The ε of a query that states none.", "epsilon = 0.1"),
     key("budget.query", "delta", "number of at least 0 and below 1", "0", "The δ of a query that states none.", "delta = 1e-9"),
+    key("budget.query", "find_limits", "number above 0 and at most 0.5", "none", "The share of a query's ε that finds limits for what it groups by, where no limits are stated for that.", "find_limits = 0.1"),
 
     key("budget.analysts", "*", "number above 0 and at most 1", "nothing", "The share of the analyst of this name.", "alice = 0.25"),
 

@@ -81,6 +81,8 @@ pub struct Budgets {
     pub query_epsilon: Option<Epsilon>,
     /// A query that states no δ may take this much.
     pub query_delta: Delta,
+    /// The share of a query's ε that finds limits for what it groups by, where none are stated for that.
+    pub find_limits: Option<exact::Rational>,
     /// The share of each analyst, between 0 and 1. Where some are listed, others may spend nothing.
     pub shares: BTreeMap<String, exact::Rational>,
     /// Where charges are kept.

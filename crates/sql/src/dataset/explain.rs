@@ -206,6 +206,12 @@ fn sets(question: &Question) -> Option<SetsLine> {
 
 /// Limits that nobody has looked for yet.
 fn hints(question: &Question, catalog: &Catalog) -> Vec<String> {
+    if let Some(search) = &question.search {
+        return vec![format!(
+            "limits for what it groups by are found first, for ε = {} of its ε. Errors here are for the limits that are stated, or for one row of each {}, and are others once limits are found",
+            search.epsilon, catalog.unit.whose
+        )];
+    }
     let asked = question.split.aggregations.iter().take(question.visible);
     let mut several = asked.filter(|asked| asked.rows.has_unit && asked.rows.rows_per_unit != Some(1));
     if several.next().is_none() {

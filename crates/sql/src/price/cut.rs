@@ -416,6 +416,7 @@ impl Cut {
             Statistic::of_all_units(most, steps, 2, format!("cut of {name}")),
         ];
         Aggregation {
+            unstated: None,
             rows: Rows {
                 story,
                 columns: Vec::new(),

@@ -5,13 +5,14 @@ use crate::catalog::Catalog;
 use crate::price::cut::{self, Cut};
 use crate::price::together::{PlannedSets, SetErrors};
 use crate::price::{Noise, Price, price, quantity};
-use crate::understand::aggregation::{Aggregation, Selection};
+use crate::understand::aggregation::{Aggregation, Measure, Selection, Statistic};
 use crate::understand::frontier::{self, Split};
 use crate::understand::mistakes::unplannable;
 use crate::understand::planner::{Planned, Planner};
 use crate::understand::relation::table_of;
 use crate::understand::same::{self, Mark, Marks};
 use crate::understand::unknown_values;
+use crate::understand::unstated::{LimitsFound, Search, Unstated};
 use accounting::{Delta, Epsilon, Guarantee, PrivacyUnit, Promise};
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::logical_expr::{Expr, LogicalPlan};
@@ -114,12 +115,31 @@ pub(crate) struct Question {
     pub(crate) set_errors: Option<SetErrors>,
     /// What the ledger will say it was for.
     pub(crate) purpose: String,
+    /// The part of its ε that finding its limits has left.
+    left: Rational,
+    /// What finds limits for it before it is answered, where that was not done yet.
+    pub(crate) search: Option<Search>,
 }
 
 impl Question {
     /// Understands and prices. Reads no data, and depends on none.
     pub(crate) async fn new(ask: &QueryRequest, catalog: &Catalog, planner: &Planner) -> Result<Self, Error> {
-        let Planned { plan, said } = planner.plan(&ask.sql, catalog).await?;
+        Self::within(ask, None, catalog, planner).await
+    }
+
+    /// The same under limits that were found for what it groups by, for a share of its ε.
+    pub(crate) async fn within(
+        ask: &QueryRequest,
+        found: Option<LimitsFound>,
+        catalog: &Catalog,
+        planner: &Planner,
+    ) -> Result<Self, Error> {
+        let Planned { plan, mut said } = planner.plan(&ask.sql, catalog).await?;
+        let left = match (&found, &catalog.budget.find_limits) {
+            (Some(_), Some(share)) => Rational::ONE - share.clone(),
+            _ => Rational::ONE,
+        };
+        said.found = found;
         let mut split = frontier::split(&plan, &said, catalog)?;
         let unknown_value = unknown_values::check(&plan, &said.selects, catalog).err();
         let visible = split.aggregations.len();
@@ -129,8 +149,10 @@ impl Question {
         }
         let cuts = cut::plan(&mut split.aggregations, ask.cut_estimate)?;
         cut::mark(&mut split, &cuts, catalog)?;
-        let priced = prices(&split, visible, &cuts, ask, None, catalog)?;
+        let priced = prices(&split, visible, &cuts, (ask, None, &left), catalog)?;
         Ok(Self {
+            left,
+            search: None,
             unknown_value,
             written: plan,
             split,
@@ -200,16 +222,41 @@ impl Question {
             ..ask.clone()
         };
         let most = self.states_its_price().then_some(epsilon);
-        let priced = prices(&self.split, self.visible, &self.cuts, &ask, most, catalog)?;
+        let priced = self.priced(&ask, most, catalog)?;
         charged(&priced.mechanisms(), &catalog.unit, &priced.delta, &self.purpose)
     }
 
     /// The same question with the prices for another request, which asks the same for another ε or δ.
     pub(crate) fn reprice(&mut self, ask: &QueryRequest, catalog: &Catalog) -> Result<(), Error> {
-        let priced = prices(&self.split, self.visible, &self.cuts, ask, None, catalog)?;
+        let priced = self.priced(ask, None, catalog)?;
         (self.prices, self.delta) = (priced.prices, priced.delta);
         (self.together, self.set_errors) = (priced.together, priced.set_errors);
         Ok(())
+    }
+
+    fn priced(&self, ask: &QueryRequest, most: Option<&Epsilon>, catalog: &Catalog) -> Result<Priced, Error> {
+        prices(
+            &self.split,
+            self.visible,
+            &self.cuts,
+            (ask, most, &self.left),
+            catalog,
+        )
+    }
+
+    /// What it groups by, where limits for that are to be found before it is answered, and its own ε.
+    pub(crate) fn unstated(&self, ask: &QueryRequest, catalog: &Catalog) -> Option<(&Unstated, Epsilon)> {
+        let [aggregation] = &self.split.aggregations[..self.visible] else {
+            return None;
+        };
+        let unstated = aggregation.unstated.as_ref()?;
+        // Persons alone are counted once each.
+        let units = |statistic: &Statistic| statistic.measure == Measure::Units;
+        if aggregation.keys.is_empty() && aggregation.statistics.iter().all(units) {
+            return None;
+        }
+        let epsilon = own_epsilon(aggregation, (ask, None), &Rational::ONE, catalog).ok()?;
+        Some((unstated, epsilon))
     }
 
     /// Whether every SELECT of it says what it may cost.
@@ -319,7 +366,7 @@ impl Question {
             epsilon: Some(epsilon.clone()),
             ..ask.clone()
         };
-        let priced = prices(&self.split, self.visible, &self.cuts, &ask, None, catalog)?;
+        let priced = self.priced(&ask, None, catalog)?;
         let pieces = self.pieces_for(&priced.prices, catalog);
         Ok(same::together(pieces.iter().map(|piece| piece.mark).collect()).hexadecimal())
     }
@@ -346,6 +393,9 @@ impl Question {
                         .to_owned(),
                 );
             }
+        }
+        if self.left != Rational::ONE {
+            notes.push("limits for what it groups by were found first, for a part of its ε that was charged by itself".to_owned());
         }
         if self.split.lists {
             notes.push(
@@ -422,17 +472,16 @@ fn mechanisms<'p>(prices: &'p [Price], together: Option<&'p PlannedSets>) -> Vec
     noise.map(Noise::stated).collect()
 }
 
-/// The price of each aggregation, and the δ of all. What a SELECT states itself is cut to `most`. Numbers that cannot be used are the mistake of whoever asks.
+/// The price of each aggregation, and the δ of all. What a SELECT states itself is cut to `most`, and of each ε a part is left for the answer. Numbers that cannot be used are the mistake of whoever asks.
 fn prices(
     split: &Split,
     visible: usize,
     cuts: &[Cut],
-    ask: &QueryRequest,
-    most: Option<&Epsilon>,
+    wanted: (&QueryRequest, Option<&Epsilon>, &Rational),
     catalog: &Catalog,
 ) -> Result<Priced, Error> {
     let (mut prices, delta) =
-        priced(&split.aggregations, visible, cuts, ask, most, catalog).map_err(quantity)?;
+        priced(&split.aggregations, visible, cuts, wanted, catalog).map_err(quantity)?;
     let sets = split.together.as_ref().filter(|_| cuts.is_empty());
     let planned = sets.and_then(|sets| PlannedSets::new(sets, &prices, &delta, &catalog.unit));
     let set_errors = planned.as_ref().map(|sets| sets.errors(&prices));
@@ -450,13 +499,36 @@ fn prices(
     })
 }
 
+/// What one aggregation may cost: what its SELECT states, else its part of what the question may cost.
+fn own_epsilon(
+    aggregation: &Aggregation,
+    (ask, most): (&QueryRequest, Option<&Epsilon>),
+    part: &Rational,
+    catalog: &Catalog,
+) -> Result<Epsilon, Error> {
+    let default = ask.epsilon.as_ref().or(catalog.budget.query_epsilon.as_ref());
+    match (&aggregation.options.epsilon, default) {
+        (Some(stated), _) => {
+            let stated = Epsilon::parse(stated)?;
+            Ok(match most {
+                Some(most) => stated.min(most.clone()),
+                None => stated,
+            })
+        }
+        (None, Some(default)) => Ok(Epsilon::rounded_down(&(default.as_rational() * part))?),
+        (None, None) => Err(Error::refused(
+            "nothing says how much this query may cost",
+            "pass --epsilon 0.5, write OPTIONS(epsilon = 0.5), or set `epsilon` under [budget.query] in the catalog",
+        )),
+    }
+}
+
 /// What an estimate of the cut takes is taken from its own aggregation: half for the overview, half for the wide limits, both without δ.
 fn priced(
     all: &[Aggregation],
     visible: usize,
     cuts: &[Cut],
-    ask: &QueryRequest,
-    most: Option<&Epsilon>,
+    (ask, most, left): (&QueryRequest, Option<&Epsilon>, &Rational),
     catalog: &Catalog,
 ) -> Result<(Vec<Price>, Delta), Error> {
     let aggregations = &all[..visible];
@@ -466,10 +538,6 @@ fn priced(
         .count()
         .max(1);
     let part = Rational::ONE / Rational::from(silent as u64);
-    let default_epsilon = ask
-        .epsilon
-        .clone()
-        .or_else(|| catalog.budget.query_epsilon.clone());
     let default_delta = match &ask.delta {
         Some(delta) => delta.clone(),
         None if catalog.budget.delta == Delta::ZERO => Delta::ZERO,
@@ -481,21 +549,10 @@ fn priced(
     let mut hidden = Vec::new();
     let mut total = Delta::ZERO;
     for (place, aggregation) in aggregations.iter().enumerate() {
-        let epsilon = match (&aggregation.options.epsilon, &default_epsilon) {
-            (Some(stated), _) => {
-                let stated = Epsilon::parse(stated)?;
-                match most {
-                    Some(most) => stated.min(most.clone()),
-                    None => stated,
-                }
-            }
-            (None, Some(default)) => Epsilon::rounded_down(&(default.as_rational() * &part))?,
-            (None, None) => {
-                return Err(Error::refused(
-                    "nothing says how much this query may cost",
-                    "pass --epsilon 0.5, write OPTIONS(epsilon = 0.5), or set `epsilon` under [budget.query] in the catalog",
-                ));
-            }
+        let epsilon = own_epsilon(aggregation, (ask, most), &part, catalog)?;
+        let epsilon = match *left == Rational::ONE {
+            true => epsilon,
+            false => Epsilon::rounded_down(&(epsilon.as_rational() * left))?,
         };
         let delta = match &aggregation.options.delta {
             Some(stated) => Delta::parse(stated)?,

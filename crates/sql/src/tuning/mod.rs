@@ -23,6 +23,7 @@ use crate::price::cut::left_for_the_answer;
 use crate::price::question::QueryRequest;
 use crate::understand::aggregation::Selection;
 use crate::understand::groupings::counted_by;
+use crate::understand::unstated::Unstated;
 use crate::values::facts::{Facts, Kind, Range};
 use crate::{Answer, Error};
 use accounting::{Delta, Epsilon, smallest_multiplier};
@@ -320,10 +321,43 @@ impl Planned {
                 UnitQuantity::RowsInGroup(column.clone()),
             ]);
         }
+        Self::of(name, unit, asked, left_out, (table, &find.epsilon))
+    }
+
+    /// What tells the limits for what one question groups by.
+    fn for_question(of: &Unstated, epsilon: &Epsilon, catalog: &Catalog) -> Option<Result<Self, Error>> {
+        let table = catalog.table(&of.table)?;
+        let Owner::Column(unit) = &table.owner else {
+            return None;
+        };
+        let mut asked = vec![UnitQuantity::Rows];
+        asked.extend(of.sums.iter().cloned().map(UnitQuantity::Sum));
+        if let Some(grouping) = &of.grouping {
+            asked.extend([
+                UnitQuantity::Groups(grouping.clone()),
+                UnitQuantity::RowsInGroup(grouping.clone()),
+            ]);
+        }
+        Some(Self::of(
+            of.table.clone(),
+            unit,
+            asked,
+            Vec::new(),
+            (table, epsilon),
+        ))
+    }
+
+    fn of(
+        name: String,
+        unit: &str,
+        asked: Vec<UnitQuantity>,
+        left_out: Vec<Untuned>,
+        (table, total): (&Table, &Epsilon),
+    ) -> Result<Self, Error> {
         let weights: u64 = asked.iter().map(UnitQuantity::weight).sum();
         let epsilon = |one: &UnitQuantity| {
             let part = ratio((one.weight() * 1000 / weights) as i64, 1000);
-            Epsilon::rounded_down(&(find.epsilon.as_rational() * part))
+            Epsilon::rounded_down(&(total.as_rational() * part))
         };
         let sql = asked
             .iter()
@@ -360,12 +394,12 @@ impl Planned {
         })
     }
 
-    fn ask(&self, find: &FindLimits) -> QueryRequest {
+    fn ask(&self, epsilon: &Epsilon, analyst: &str) -> QueryRequest {
         QueryRequest {
-            epsilon: Some(find.epsilon.clone()),
+            epsilon: Some(epsilon.clone()),
             delta: Some(Delta::ZERO),
             purpose: Some(format!("limits of {}", self.table)),
-            ..QueryRequest::new(self.sql.clone(), find.analyst.clone())
+            ..QueryRequest::new(self.sql.clone(), analyst)
         }
     }
 }
@@ -377,7 +411,7 @@ impl Dataset {
     /// When there is no such table, or nothing to find in it.
     pub fn limits_asked(&self, find: &FindLimits) -> Result<(Vec<String>, Vec<Untuned>), Error> {
         let planned = Planned::new(find, self.catalog())?;
-        self.explain_price(&planned.ask(find), 1)?;
+        self.explain_price(&planned.ask(&find.epsilon, &find.analyst), 1)?;
         self.numbers_of_groups(&planned)?;
         let words = planned.asked.iter().map(UnitQuantity::words).collect();
         Ok((words, planned.left_out))
@@ -390,19 +424,13 @@ impl Dataset {
     pub fn find_limits(&self, find: &FindLimits, watch: &mut dyn FnMut(Stage)) -> Result<FoundLimits, Error> {
         let catalog = self.catalog();
         let planned = Planned::new(find, catalog)?;
-        let ask = planned.ask(find);
-        let explanation = self.explain_price(&ask, 1)?;
-        let groups = self.numbers_of_groups(&planned)?;
-        let deviations: Vec<f64> = explanation
-            .parts
-            .iter()
-            .map(|part| part.statistics[0].deviation)
-            .collect();
+        let ask = planned.ask(&find.epsilon, &find.analyst);
+        // Whatever can be refused is refused before the charge.
+        self.explain_price(&ask, 1)?;
+        self.numbers_of_groups(&planned)?;
         let answered = self
             .query_watched(&ask, watch)
             .map_err(|error| self.limits_over_budget(find, error))?;
-        let table = &catalog.tables[&planned.table];
-        let histograms = histograms(&planned.asked, table, &answered.answer, &deviations);
         let question_epsilon = catalog.budget.query_epsilon.clone();
         let question_epsilon = question_epsilon.map_or(1.0, |epsilon| to_f64_nearest(epsilon.as_rational()));
         let Chosen {
@@ -410,7 +438,7 @@ impl Dataset {
             bounds,
             profiles,
             unseen,
-        } = chosen(&planned.asked, &histograms, (table, &groups), &self.noise()?)?;
+        } = self.chosen_from(&planned, &ask, &answered.answer, self.noise()?)?;
         let unseen = unseen.into_iter().map(|column| Untuned {
             column,
             why: format!(
@@ -430,6 +458,52 @@ impl Dataset {
         })
     }
 
+    /// What the answer to a search says.
+    fn chosen_from(
+        &self,
+        planned: &Planned,
+        ask: &QueryRequest,
+        answer: &Answer,
+        noise: Noise,
+    ) -> Result<Chosen, Error> {
+        let explanation = self.explain_price(ask, 1)?;
+        let parts = explanation.parts.iter();
+        let deviations: Vec<f64> = parts.map(|part| part.statistics[0].deviation).collect();
+        let table = &self.catalog().tables[&planned.table];
+        let histograms = histograms(&planned.asked, table, answer, &deviations);
+        let groups = self.numbers_of_groups(planned)?;
+        chosen(&planned.asked, &histograms, (table, &groups), &noise)
+    }
+
+    /// The question that finds limits for what another question groups by.
+    pub(crate) fn search_for(&self, of: &Unstated, epsilon: &Epsilon, analyst: &str) -> Option<QueryRequest> {
+        let planned = Planned::for_question(of, epsilon, self.catalog())?.ok()?;
+        Some(planned.ask(epsilon, analyst))
+    }
+
+    /// The limits that an answer to such a question tells, for a question with this ε of its own; none where too few units are seen.
+    pub(crate) fn limits_told(
+        &self,
+        of: &Unstated,
+        (epsilon, own): (&Epsilon, &Epsilon),
+        answer: &Answer,
+    ) -> Limits {
+        let told = || {
+            let planned = Planned::for_question(of, epsilon, self.catalog())?.ok()?;
+            let ask = planned.ask(epsilon, "");
+            let noise = self.noise_at(own).ok()?;
+            let chosen = self.chosen_from(&planned, &ask, answer, noise).ok()?;
+            match &of.grouping {
+                None => Some(chosen.limits),
+                Some(grouping) => chosen.limits.by.get(grouping).map(|by| Limits {
+                    rows: by.rows.or(chosen.limits.rows),
+                    ..by.clone()
+                }),
+            }
+        };
+        told().unwrap_or_default()
+    }
+
     /// How many groups there are for each grouping, where that is public.
     fn numbers_of_groups(&self, planned: &Planned) -> Result<BTreeMap<String, f64>, Error> {
         let table = &self.catalog().tables[&planned.table];
@@ -439,7 +513,10 @@ impl Dataset {
                 Some(facts) => possible_groups(facts),
                 None => {
                     let counted = QueryRequest::new(counted_by(&planned.table, grouping), "");
-                    match &self.understand(&counted)?.split.aggregations[0].groups.selection {
+                    match &self.read_question(&counted)?.split.aggregations[0]
+                        .groups
+                        .selection
+                    {
                         Selection::Listed(groups) => Some(groups.len() as f64),
                         Selection::Threshold => None,
                     }
@@ -461,7 +538,8 @@ impl Dataset {
                 ..find.clone()
             };
             let planned = Planned::new(&cheaper, self.catalog());
-            planned.is_ok_and(|planned| self.would_fit(&planned.ask(&cheaper)).unwrap_or(false))
+            let ask = |planned: Planned| planned.ask(&cheaper.epsilon, &cheaper.analyst);
+            planned.is_ok_and(|planned| self.would_fit(&ask(planned)).unwrap_or(false))
         });
         over.what = format!(
             "to find these limits costs {}, and you have ε = {} left",
@@ -474,13 +552,17 @@ impl Dataset {
         Error::OverBudget(over)
     }
 
-    /// The noise of a question that takes the catalog's defaults. Part of its ε goes to the estimate of what the limits cut.
+    /// The noise of a question that takes the catalog's defaults.
     fn noise(&self) -> Result<Noise, Error> {
+        match &self.catalog().budget.query_epsilon {
+            Some(epsilon) => self.noise_at(epsilon),
+            None => self.noise_at(&Epsilon::parse("1")?),
+        }
+    }
+
+    /// The noise of a question for this ε. Part of it goes to the estimate of what the limits cut.
+    fn noise_at(&self, epsilon: &Epsilon) -> Result<Noise, Error> {
         let budget = &self.catalog().budget;
-        let epsilon = match &budget.query_epsilon {
-            Some(epsilon) => epsilon.clone(),
-            None => Epsilon::parse("1")?,
-        };
         let epsilon = Epsilon::rounded_down(&(epsilon.as_rational() * left_for_the_answer()))?;
         let gaussian = if budget.delta > Delta::ZERO && budget.query_delta > Delta::ZERO {
             Some(to_f64_nearest(&smallest_multiplier(

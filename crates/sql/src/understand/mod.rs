@@ -20,3 +20,4 @@ pub(crate) mod tabulation;
 pub(crate) mod today;
 pub(crate) mod together;
 pub(crate) mod unknown_values;
+pub(crate) mod unstated;

@@ -4,6 +4,7 @@ use crate::catalog::{Catalog, Table};
 use crate::understand::dialect::{self, Read, SelectOptions};
 use crate::understand::groupings::Groupings;
 use crate::understand::mistakes::unplannable;
+use crate::understand::unstated::LimitsFound;
 use crate::understand::{mistakes, series, spelling, today};
 use crate::{Error, Kind};
 use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
@@ -32,6 +33,8 @@ pub(crate) struct Said {
     pub(crate) selects: Vec<SelectOptions>,
     /// Expressions for which the catalog states limits.
     pub(crate) groupings: Arc<Groupings>,
+    /// Limits that were found for what it groups by.
+    pub(crate) found: Option<LimitsFound>,
 }
 
 /// The columns that a query may name.
@@ -106,7 +109,11 @@ impl Planner {
         let groupings = self.groupings(catalog).await;
         Ok(Planned {
             plan,
-            said: Said { selects, groupings },
+            said: Said {
+                selects,
+                groupings,
+                found: None,
+            },
         })
     }
 

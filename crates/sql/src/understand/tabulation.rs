@@ -317,6 +317,7 @@ fn aggregation(
         sampled,
     };
     let mut made = Aggregation {
+        unstated: None,
         rows_in_group: Some(most),
         groups: groups(1, false),
         in_all: None,

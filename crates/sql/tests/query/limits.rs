@@ -445,3 +445,124 @@ fn limits_of_an_expression_are_found_and_used() {
         .to_string();
     assert!(error.contains("dy"), "{error}");
 }
+
+/// Where no limits are stated for what a question groups by, a share of its ε finds them: once, before it is answered, and what it costs in all is no more than was asked.
+#[test]
+fn limits_are_found_for_a_share_of_the_question() {
+    let catalog = |limits: &str| {
+        CATALOG
+            .replace("EPSILON", NEARLY_EXACT)
+            .replace("NEIGHBORS", "add_remove")
+            .replace("[limits]\n", "find_limits = 0.25\n[limits]\n")
+            .replace("groups = 5\nrows_per_group = 5\n", limits)
+            .replace(
+                "day = { kind = \"date\" }",
+                "day = { kind = \"date\", bounds = [\"2024-01-01\", \"2024-12-31\"] }",
+            )
+    };
+    let bench = Bench::with(&catalog("groups = 300\nrows_per_group = 900\n"));
+    let spent = || -> Vec<f64> {
+        let charges = bench.dataset.with_ledger(|store| Ok(store.charges()?)).unwrap();
+        let epsilon = |charge: &ledger::Entry| match charge.guarantee.promise() {
+            accounting::Promise::Pure(epsilon) | accounting::Promise::Approximate(epsilon, _) => {
+                exact::to_f64_nearest(epsilon.as_rational())
+            }
+            accounting::Promise::Concentrated(_) => f64::NAN,
+        };
+        charges.iter().map(epsilon).collect()
+    };
+    let explained = |sql: &str| {
+        bench
+            .dataset
+            .explain(&QueryRequest::new(sql, "tester"), 100)
+            .unwrap()
+    };
+    for (place, sql) in [
+        "SELECT department, COUNT(*) AS n, SUM(minutes) AS m FROM visits GROUP BY department",
+        "SELECT date_trunc('month', day) AS month, COUNT(*) AS n FROM visits GROUP BY month",
+        "SELECT SUM(minutes) AS n FROM visits WHERE minutes > 0",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let before = explained(sql);
+        assert!(
+            before.hints[0].contains("found first, for ε = 25000"),
+            "{:?}",
+            before.hints
+        );
+        let first = bench.dataset.query(&QueryRequest::new(sql, "tester")).unwrap();
+        assert!(!first.repeated);
+        // Nobody has more than four visits.
+        let counted = &first.answer.bounds.last().unwrap();
+        assert!(
+            counted.rows_per_unit.is_none_or(|rows| rows <= 5),
+            "{sql}: {counted:?}"
+        );
+        assert!(
+            counted.groups_per_unit.is_none_or(|groups| groups <= 12),
+            "{sql}: {counted:?}"
+        );
+        assert!(
+            first.answer.notes.iter().any(|note| note.contains("found first")),
+            "{sql}"
+        );
+        let charged = spent();
+        assert_eq!(charged.len(), 2 * place + 2, "{sql}");
+        let both: f64 = charged[2 * place..].iter().sum();
+        assert!((99_000.0..=100_000.0).contains(&both), "{sql} costs {both}");
+        let again = bench.dataset.query(&QueryRequest::new(sql, "another")).unwrap();
+        assert!(again.repeated && again.answer == first.answer, "{sql}");
+        assert_eq!(spent().len(), charged.len());
+        let after = explained(sql);
+        assert!(
+            !after.hints.iter().any(|hint| hint.contains("found first")),
+            "{:?}",
+            after.hints
+        );
+        assert!(
+            after.parts[0].statistics[0].l1 < before.parts[0].statistics[0].l1,
+            "{sql}"
+        );
+    }
+    // What is stated stands: by the query, by its structure, or by the catalog.
+    for sql in [
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (max_groups_contributed = 3, max_rows_contributed = 2) department, AVG(minutes) FROM visits GROUP BY department",
+        "SELECT COUNT(DISTINCT person) FROM visits",
+        "SELECT COUNT(*) FROM (SELECT person, MAX(minutes) AS m FROM visits GROUP BY person) AS t WHERE m > 10",
+        "SELECT AVG(age) FROM people",
+    ] {
+        let hints = explained(sql).hints;
+        assert!(
+            !hints.iter().any(|hint| hint.contains("found first")),
+            "{sql}: {hints:?}"
+        );
+    }
+    let stated = Bench::with(&catalog(
+        "groups = 5\nrows_per_group = 5\nby = { department = { groups = 2, rows_per_group = 2 } }\n",
+    ));
+    let sql = "SELECT department, COUNT(*) AS n FROM visits GROUP BY department";
+    let words = &ask(&stated, sql).bounds[0].words.clone();
+    assert!(words.contains("2 rows and in at most 2 groups"), "{words}");
+    // Where nothing is left for the question, nothing is spent on its limits.
+    let poor = Bench::with(
+        &catalog("groups = 5\nrows_per_group = 5\n").replace("epsilon = 1000000000", "epsilon = 100000"),
+    );
+    let ask_for = |epsilon: &str| {
+        let request = QueryRequest {
+            epsilon: Some(Epsilon::parse(epsilon).unwrap()),
+            ..QueryRequest::new(sql, "tester")
+        };
+        poor.dataset.query(&request)
+    };
+    let refused = ask_for("200000").unwrap_err().to_string();
+    assert!(refused.contains("left"), "{refused}");
+    assert_eq!(
+        poor.dataset
+            .with_ledger(|store| Ok(store.charges()?))
+            .unwrap()
+            .len(),
+        0
+    );
+    assert!(ask_for("50000").is_ok());
+}

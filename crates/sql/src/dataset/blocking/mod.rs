@@ -3,6 +3,7 @@
 mod answering;
 mod charging;
 mod flights;
+mod found_limits;
 mod from_release;
 mod known_sizes;
 mod planned;
@@ -29,12 +30,14 @@ use crate::finish::saved::Saved;
 use crate::price::question::{QueryRequest, Question};
 use crate::run::engines::Engines;
 use crate::understand::planner::Planner;
+use crate::understand::unstated::{LimitsFound, Search};
 use accounting::{Budget, Delta, Epsilon, Promise};
 use datafusion::prelude::SessionConfig;
 use exact::ratio;
 use ledger::{Place, Rules, Store};
 use mechanism::Sensitive;
 use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tokio::runtime::Handle;
 
@@ -58,6 +61,8 @@ pub(crate) struct Shared {
     stores: Mutex<Vec<Store>>,
     /// Questions that are answered now.
     flights: Flights,
+    /// Limits that were found for what questions group by.
+    found: Mutex<BTreeMap<Search, LimitsFound>>,
 }
 
 impl Shared {
@@ -69,7 +74,12 @@ impl Shared {
             engines: OnceLock::new(),
             stores: Mutex::new(Vec::new()),
             flights: Flights::default(),
+            found: Mutex::default(),
         }
+    }
+
+    fn lock_found(&self) -> MutexGuard<'_, BTreeMap<Search, LimitsFound>> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock_stores(&self) -> MutexGuard<'_, Vec<Store>> {
@@ -252,15 +262,23 @@ impl Dataset {
     }
 
     pub(crate) fn understand(&self, ask: &QueryRequest) -> Result<Question, Error> {
-        let mut question = self.read_question(ask)?;
+        let question = self.read_question(ask)?;
+        let mut question = self.under_found_limits(ask, question)?;
         question.unknown_value.take().map_or(Ok(question), Err)
     }
 
     /// The same of a question whose constants may stand for others, as those of a prepared statement do.
-    fn read_question(&self, ask: &QueryRequest) -> Result<Question, Error> {
+    pub(crate) fn read_question(&self, ask: &QueryRequest) -> Result<Question, Error> {
         let planner = self.planner()?;
         self.runtime
             .block_on(Question::new(ask, &self.shared.catalog, planner))
+    }
+
+    /// The same under limits that were found for it.
+    fn read_within(&self, ask: &QueryRequest, found: LimitsFound) -> Result<Question, Error> {
+        let planner = self.planner()?;
+        let reading = Question::within(ask, Some(found), &self.shared.catalog, planner);
+        self.runtime.block_on(reading)
     }
 
     fn planner(&self) -> Result<&Planner, Error> {
@@ -447,6 +465,7 @@ impl Dataset {
             watch(Stage::Computing);
             return self.public_answer(ask, &question, &mut store);
         }
+        let question = self.with_limits(ask, question, watch)?;
         self.with_ledger(|store| self.answered(ask, &question, store, watch))
     }
 
@@ -527,6 +546,7 @@ impl Dataset {
         if question.is_public() {
             return self.public_answer(ask, &question, store);
         }
+        let question = self.with_limits(ask, question, &mut |_| ())?;
         self.answered(ask, &question, store, &mut |_| ())
     }
 

@@ -20,6 +20,7 @@ use crate::understand::dialect::SelectOptions;
 use crate::understand::expression::Typed;
 use crate::understand::planner::Said;
 use crate::understand::relation::Rows;
+use crate::understand::unstated::Unstated;
 use crate::values::facts::Kind;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{DFSchemaRef, TableReference};
@@ -46,6 +47,8 @@ pub(crate) struct Aggregation {
     pub(crate) shape: Vec<Shape>,
     /// What the SELECT itself asked for.
     pub(crate) options: SelectOptions,
+    /// What it groups by, where limits for that may be found.
+    pub(crate) unstated: Option<Unstated>,
 }
 
 /// A column of the result.
@@ -80,7 +83,23 @@ impl Aggregation {
             .iter()
             .map(|expr| rows.accept(expr))
             .collect::<Result<Vec<Typed>, Error>>()?;
-        let limits = limits_of(&keys, group_exprs, &rows, &options, (catalog, said));
+        let stated = stated_for(&keys, group_exprs, &rows, (catalog, said));
+        let unstated = match stated {
+            Some(_) => None,
+            None => Unstated::of(&rows, group_exprs, aggregates, &options, catalog),
+        };
+        let found = said
+            .found
+            .as_ref()
+            .filter(|found| Some(&found.of) == unstated.as_ref());
+        let by = stated.or(found.map(|found| &found.limits));
+        let mut limits = limits_of(&keys, by, &rows, &options, catalog);
+        if unstated.is_some() {
+            // Until limits are found, and where too few units let none be seen.
+            for limit in [&mut limits.groups, &mut limits.rows_per_group] {
+                limit.get_or_insert(1);
+            }
+        }
         let groups = Groups::of(&keys, &rows, &limits, &options, catalog)?;
         let rows_in_all = limits.rows;
         let together = !keys.iter().all(|key| key.facts.of_unit)
@@ -144,6 +163,7 @@ impl Aggregation {
             outputs,
             shape,
             options,
+            unstated,
         })
     }
 }
@@ -156,25 +176,34 @@ fn of_output(output: Option<&Output>, statistics: &[Statistic], planned: &DataTy
     }
 }
 
-/// What limits one unit: what the query says, else what the table says for what it is grouped by, else what the catalog says. The query may ask for less or
-/// more than the catalog's: limits change accuracy and price, never privacy.
-fn limits_of(
+/// The limits that are stated for what a query groups by.
+fn stated_for<'a>(
     keys: &[Typed],
     group_exprs: &[Expr],
-    rows: &Rows,
-    options: &SelectOptions,
-    (catalog, said): (&Catalog, &Said),
-) -> Limits {
-    let one_group = keys.iter().all(|key| key.facts.of_unit);
-    let declared = &rows.limits;
-    let of_key = |key: &str| declared.by.get(key).or_else(|| catalog.limits.by.get(key));
-    let by = match group_exprs {
-        [expr] if !one_group => match expr.clone().unalias() {
+    rows: &'a Rows,
+    (catalog, said): (&'a Catalog, &Said),
+) -> Option<&'a Limits> {
+    let of_key = |key: &str| rows.limits.by.get(key).or_else(|| catalog.limits.by.get(key));
+    match group_exprs {
+        [expr] if keys.iter().any(|key| !key.facts.of_unit) => match expr.clone().unalias() {
             Expr::Column(column) => of_key(&column.name),
             expr => said.groupings.keys(&expr).into_iter().find_map(of_key),
         },
         _ => None,
-    };
+    }
+}
+
+/// What limits one unit: what the query says, else what is stated or was found for what it is grouped by, else what the table and the catalog say. The query may ask for less or
+/// more than the catalog's: limits change accuracy and price, never privacy.
+fn limits_of(
+    keys: &[Typed],
+    by: Option<&Limits>,
+    rows: &Rows,
+    options: &SelectOptions,
+    catalog: &Catalog,
+) -> Limits {
+    let one_group = keys.iter().all(|key| key.facts.of_unit);
+    let declared = &rows.limits;
     let rows_per_group = |limits: &Limits| limits.rows.filter(|_| one_group).or(limits.rows_per_group);
     let stated = options.max_rows_contributed;
     Limits {
