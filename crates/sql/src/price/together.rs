@@ -16,6 +16,12 @@ use tables::{Attribute, Domain, Limits, Plan, Shape, Weights, Workload};
 /// More cells under all sets together are not measured one by one.
 const MOST_CELLS: u64 = 1_000_000;
 
+/// More parts of all sets together are not planned: a price of them would take longer than anybody waits.
+const MOST_PARTS: usize = 4096;
+
+/// Tables are not made to agree where that takes more steps than this, which is about a second. Nobody else is answered by a processor that does.
+const MOST_STEPS: u64 = 100_000_000;
+
 /// Tables with hardly any noise are weighed as if they had this much: weights stay finite.
 const LEAST_VARIANCE: f64 = 1e-12;
 
@@ -32,6 +38,8 @@ pub(crate) struct PlannedSets {
     pub(crate) agreeing: Option<Agreeing>,
     /// The variance of the numbers of each aggregation.
     variances: Vec<f64>,
+    /// How many values each key has.
+    sizes: Vec<usize>,
 }
 
 /// The noise on the numbers of one of several tables that are planned together.
@@ -79,6 +87,11 @@ impl SetErrors {
 impl PlannedSets {
     /// Plans the sets for what their parts may cost together. `None` where there is no such noise.
     pub(crate) fn new(sets: &Together, prices: &[Price], delta: &Delta, unit: &PrivacyUnit) -> Option<Self> {
+        let parts = (0..sets.sets.len()).map(|place| 1usize.checked_shl(sets.telling(place).len() as u32));
+        let parts = parts.sum::<Option<usize>>()?;
+        if parts > MOST_PARTS {
+            return None;
+        }
         let epsilon = prices
             .iter()
             .fold(Rational::ZERO, |sum, price| sum + price.epsilon.as_rational());
@@ -127,10 +140,17 @@ impl PlannedSets {
         let shapes = shapes(sets)?;
         let agreeing = match plan.is_gaussian() {
             true => None,
-            false => Some(Agreeing {
-                sizes: sets.values.iter().map(Vec::len).collect(),
-                measured: measured_by(&plan)?,
-            }),
+            false => {
+                let agreeing = Agreeing {
+                    sizes: sets.values.iter().map(Vec::len).collect(),
+                    measured: measured_by(&plan)?,
+                };
+                let wanted: Vec<Vec<usize>> = shapes.iter().map(keys_of).collect();
+                if agreeing.steps(&wanted)? > MOST_STEPS {
+                    return None;
+                }
+                Some(agreeing)
+            }
         };
         // What is whole already is not rounded.
         let rounds = agreeing.as_ref().is_none_or(|tables| tables.measured.len() > 1);
@@ -144,11 +164,22 @@ impl PlannedSets {
             Some(if rounds { variance + rounded } else { variance })
         };
         Some(Self {
+            sizes: sets.values.iter().map(Vec::len).collect(),
             variances: shapes.iter().map(variance).collect::<Option<_>>()?,
             shapes,
             agreeing,
             plan,
         })
+    }
+
+    /// How many times as far as its own noise two cells of a set may move against each other.
+    ///
+    /// The noise of a set's table falls into orthogonal parts (`agreeing`), of which the part of all its keys is the least precise for each of its dimensions: what tells it tells
+    /// every coarser part too. That part has (1 − 1/k) of each axis of k values, so a weighted sum of cells varies at most as those of independent ones would with Π k/(k − 1) times the variance.
+    pub(crate) fn apart(&self, place: usize) -> f64 {
+        let keys = keys_of(&self.shapes[place]);
+        let sizes = keys.iter().map(|key| self.sizes[*key] as f64);
+        sizes.map(|size| size / (size - 1.0)).product::<f64>().sqrt()
     }
 
     fn error(&self) -> f64 {
