@@ -17,7 +17,7 @@ pub(super) fn listed(rows: &[ListedRows], linked: bool) -> Markup {
                     @if linked { a href={ "/synthetic/" (one.id) } { (name(&one.asked.table)) } } @else { (name(&one.asked.table)) }
                     @if let Some(condition) = &one.asked.condition { " where " code { (name(condition)) } }
                 }
-                td class="number" { (grouped(one.rows)) }
+                td class="number" { @if let Some(rows) = one.rows { (grouped(rows)) } }
                 td {
                     @if one.asked.columns.is_empty() { "all that are declared" }
                     @for (place, column) in one.asked.columns.iter().enumerate() {

@@ -42,8 +42,8 @@ const MOST_PARTS: u64 = 100_000;
 const MOST_KEPT: usize = 2;
 /// Rows that are listed.
 const MOST_LISTED: usize = 500;
-/// How long an account waits for its turn to have rows drawn.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// How long an account waits for its turn to have rows drawn: longer than it takes to fit a model, so that whoever is next in turn is not sent away because somebody else asks again and again.
+const PATIENCE: Duration = Duration::from_secs(180);
 
 /// Rows of one release are drawn at a time.
 pub(super) fn drawing() -> Arc<Queue> {
@@ -85,8 +85,9 @@ pub struct ListedRows {
     pub asked: SynthesisAsked,
     /// What they cost, in words.
     pub guarantee: String,
-    /// How many rows there are.
-    pub rows: u64,
+    /// How many rows there are, for whoever may ask or make some: by default it is what was released.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rows: Option<u64>,
 }
 
 /// Rows that were made now, or were there.
@@ -346,6 +347,7 @@ impl Service {
     pub async fn synthetic(&self, who: &Identity, right: Right) -> Result<Vec<ListedRows>, Failure> {
         self.allow(who, right)?;
         let notes = self.on_ledger(|store| Ok(store.documents(COLLECTION)?)).await?;
+        let counts = who.may(Right::Ask) || who.may(Right::Keep);
         let mut listed: Vec<ListedRows> = notes
             .into_iter()
             .filter_map(|(id, body)| {
@@ -356,7 +358,7 @@ impl Service {
                     time: ledger::utc(note.time),
                     asked: note.asked,
                     guarantee: note.guarantee,
-                    rows: note.rows,
+                    rows: counts.then_some(note.rows),
                 })
             })
             .collect();
@@ -430,6 +432,10 @@ async fn draw(made: SyntheticRelease, rows: Option<u64>) -> Result<Drawn, Failur
 fn request_of(who: &Identity, asked: &SynthesisAsked) -> Result<SynthesisRequest, Failure> {
     asked.epsilon.as_deref().map(epsilon).transpose()?;
     asked.delta.as_deref().map(delta).transpose()?;
+    // Before anything is planned: planning looks at each.
+    if asked.workload.len() > MOST_TABLES {
+        return Err(too_many_tables());
+    }
     asked
         .request(who.name())
         .map_err(|error| in_keywords(error.into()))
@@ -472,17 +478,21 @@ fn check_size(
     }
     let parts = |by: &Vec<String>| 1u64 << by.len().min(12);
     if explained.workload > MOST_TABLES || workload.iter().map(parts).sum::<u64>() > MOST_PARTS {
-        return Err(Failure::new(
-            Code::TooLarge,
-            format!(
-                "at most {} tables may matter here, with {} parts",
-                grouped(MOST_TABLES as u64),
-                grouped(MOST_PARTS)
-            ),
-            "name the tables that matter as the workload, or fewer columns; nothing was charged",
-        ));
+        return Err(too_many_tables());
     }
     Ok(())
+}
+
+fn too_many_tables() -> Failure {
+    Failure::new(
+        Code::TooLarge,
+        format!(
+            "at most {} tables may matter here, with {} parts",
+            grouped(MOST_TABLES as u64),
+            grouped(MOST_PARTS)
+        ),
+        "name the tables that matter as the workload, or fewer columns; nothing was charged",
+    )
 }
 
 fn too_many_rows() -> Failure {

@@ -72,18 +72,23 @@ impl Released {
 
     /// Shows what was made by now. One at a time: an older look never takes the place of a newer one.
     async fn load(&self, service: &Arc<Service>, catalogs: &Catalogs, made: u64) {
-        let found = service.made_releases().await.unwrap_or_default();
+        // What cannot be read now stays as it was, and is tried again.
+        let Ok(found) = service.made_releases().await else {
+            return;
+        };
         let is_new = found != self.lock().shown;
         if is_new {
             let mut tables = Vec::new();
             let mut cells = 0;
             let mut taken = BTreeSet::new();
+            let mut all_read = true;
             for (release, _) in &found {
                 let room = (MOST_TABLES.saturating_sub(tables.len()), MOST_CELLS - cells);
                 let Ok(read) = service
                     .read_for_everybody(release, move |released| tables_of(released, room))
                     .await
                 else {
+                    all_read = false;
                     continue;
                 };
                 for mut table in read {
@@ -98,7 +103,9 @@ impl Released {
             });
             if let Ok(Some(system)) = built.await {
                 catalogs.replace(system);
-                self.lock().shown = found;
+                if all_read {
+                    self.lock().shown = found;
+                }
             }
         }
         let mut state = self.lock();

@@ -10,7 +10,9 @@ use crate::dataset::regression::{
 use crate::price::bounds::shown_outputs;
 use crate::price::question::{QueryRequest, Question};
 use crate::understand::aggregation::{Output, Selection};
-use regression::hypothesis::{TwoWay, difference_of_means, difference_of_proportions, independence, means};
+use regression::hypothesis::{
+    TwoWay, check_means, check_size, difference_of_means, difference_of_proportions, independence, means,
+};
 use regression::{Cells, Formula, Model, fit, fit_release};
 
 /// What NULL is called among the values of an attribute.
@@ -69,14 +71,7 @@ impl Dataset {
     ) -> Result<Regressed, Error> {
         let (measured, model) = self.what_is_measured(formula, request)?;
         // Whatever can be refused is refused before the charge.
-        match &request.test {
-            Some(TestOf::Means(groups) | TestOf::Proportions(groups)) => {
-                let labels = measured.labels(0);
-                let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
-                two_of(groups.as_ref(), &labels)?;
-            }
-            Some(TestOf::Independence) | None => {}
-        }
+        check(&measured, model.as_ref(), formula, request)?;
         let ask = ask(request, &measured.sql);
         let noise = noise(&self.understand(&ask)?, measured.statistics)?;
         let answered = self.query_watched(&ask, watch)?;
@@ -199,6 +194,57 @@ impl Dataset {
     }
 }
 
+/// What declarations and the request alone refuse: sizes, names of groups and of values.
+fn check(
+    measured: &Measured,
+    model: Option<&Model>,
+    formula: &Formula,
+    request: &RegressionRequest,
+) -> Result<(), Error> {
+    if let Some(model) = model {
+        model.check_size().map_err(|error| refused(&error))?;
+    }
+    let check_groups = |named: &Option<(String, String)>| {
+        let groups = measured.labels(0);
+        let groups: Vec<&str> = groups.iter().map(String::as_str).collect();
+        two_of(named.as_ref(), &groups).map(|_| ())
+    };
+    match &request.test {
+        None => Ok(()),
+        Some(TestOf::Means(named)) => {
+            if let Some(model) = model {
+                check_means(model).map_err(|error| refused(&error))?;
+            }
+            check_groups(named)
+        }
+        Some(TestOf::Proportions(named)) => {
+            event(formula, &measured.labels(1))?;
+            check_groups(named)
+        }
+        Some(TestOf::Independence) => {
+            check_size(measured.labels(0).len(), measured.labels(1).len()).map_err(|error| refused(&error))
+        }
+    }
+}
+
+/// The value of the response that counts.
+fn event<'a>(formula: &'a Formula, values: &'a [String]) -> Result<&'a str, Error> {
+    let response = formula.response();
+    match (&response.value, values) {
+        (Some(value), _) if values.contains(value) => Ok(value),
+        (Some(value), _) => Err(Error::refused(
+            format!("{} has no value `{value}`", response.name),
+            format!("there are {}", values.join(", ")),
+        )),
+        // The second of two, as in R.
+        (None, [_, second]) => Ok(second),
+        (None, _) => Err(Error::refused(
+            format!("it is not said which value of {} counts", response.name),
+            format!("write {} = 'value' ~ …", response.name),
+        )),
+    }
+}
+
 fn formula(request: &RegressionRequest) -> Result<Formula, Error> {
     Formula::parse(&request.formula).map_err(|error| refused(&error))
 }
@@ -287,17 +333,7 @@ fn tested(table: &TwoWay, formula: &Formula, request: &RegressionRequest) -> Res
         Some(TestOf::Proportions(groups)) => {
             let labels: Vec<&str> = table.rows().iter().map(String::as_str).collect();
             let groups = two_of(groups.as_ref(), &labels)?;
-            let event = match (&formula.response().value, table.columns()) {
-                (Some(value), _) => value,
-                // The second of two, as in R.
-                (None, [_, second]) => second,
-                (None, _) => {
-                    return Err(Error::refused(
-                        format!("it is not said which value of {} counts", formula.response().name),
-                        format!("write {} = 'value' ~ …", formula.response().name),
-                    ));
-                }
-            };
+            let event = event(formula, table.columns())?;
             difference_of_proportions(table, event, groups)
         }
         _ => independence(table),
@@ -308,6 +344,10 @@ fn tested(table: &TwoWay, formula: &Formula, request: &RegressionRequest) -> Res
 /// The groups that are compared: those that are named, or the only two.
 fn two_of<'a>(groups: Option<&'a (String, String)>, labels: &[&'a str]) -> Result<(&'a str, &'a str), Error> {
     match (groups, labels) {
+        (Some((one, other)), _) if one == other => Err(Error::refused(
+            "the two groups are the same",
+            "name two values: --groups a,b",
+        )),
         (Some((one, other)), labels) => {
             match [one, other]
                 .into_iter()

@@ -126,7 +126,12 @@ impl Measured {
             .collect();
         let all = std::iter::once("COUNT(*)".to_owned()).chain(sums.iter().cloned());
         columns.extend(all.enumerate().map(|(place, sum)| format!("{sum} AS s{place}")));
-        let mut conditions: Vec<String> = request.condition.iter().map(|text| format!("({text})")).collect();
+        // On a line of its own, so that a comment in it ends there.
+        let mut conditions: Vec<String> = request
+            .condition
+            .iter()
+            .map(|text| format!("({text}\n)"))
+            .collect();
         for name in used {
             let declared = table
                 .columns
