@@ -34,6 +34,28 @@ pub enum Error {
         /// How many may be.
         most: u64,
     },
+    /// A rule of impossible rows that the domain does not have.
+    #[error(
+        "rows that cannot be are declared of an attribute or a value that is not there\nhint: name declared values of columns that rows are made with"
+    )]
+    NoSuchRule,
+    /// Rules that hold too many attributes together.
+    #[error(
+        "the rows that cannot be are declared by columns that need a model of {cells:.0} cells, and it may have {most}\nhint: allow {cells:.0} cells, use wider bins, or declare fewer columns together"
+    )]
+    RulesTooLarge {
+        /// How many cells they need.
+        cells: f64,
+        /// How many may be.
+        most: u64,
+        /// The attributes of the rule that needs the most.
+        widest: Vec<usize>,
+    },
+    /// Rules that every row breaks.
+    #[error(
+        "no row is possible: each one is declared impossible\nhint: drop or narrow a rule under `impossible`"
+    )]
+    NoRowIsPossible,
     /// What was released does not fit its domain.
     #[error("this release is not of this domain\nhint: read it with the domain that it was made with")]
     OtherDomain,

@@ -4,6 +4,7 @@
 //! fitted worst is chosen, privately, and measured. What it may cost in all is one charge that is made before; what is not needed of it stays unspent.
 //!
 //! - [`Wanted`] says which tables matter, [`Method`] how they are found: [`Method::Independent`], [`Method::Mst`] or [`Method::Aim`].
+//! - [`Impossible`] says which rows cannot be. None is ever made, and saying so costs nothing.
 //! - [`Plan`] is what runs, before anything is charged. It knows the declared domain and no data.
 //! - [`Release`] is what leaves: noisy counts and choices. Everything after is free: a [`Model`], rows of it, as many as wanted, the same again from the same release, and a [`Report`] that compares them
 //!   with what was measured.
@@ -14,6 +15,7 @@
 
 mod decode;
 mod error;
+mod impossible;
 mod methods;
 mod model;
 mod plan;
@@ -22,6 +24,7 @@ mod report;
 
 pub use decode::{Decoded, Field};
 pub use error::Error;
+pub use impossible::{CodesOf, Impossible};
 pub use model::Model;
 pub use plan::{Method, Plan, Settings, Wanted, rho_for};
 pub use release::Release;

@@ -3,7 +3,10 @@
 use accounting::{Budget, Delta, Epsilon, Neighbors, PrivacyUnit, Promise, Rho};
 use mechanism::{Account, Aggregate, Cells, MemoryLedger, RoundResult, Sensitive};
 use noise::Seeded;
-use synthesis::{Connection, Method, Plan, Release, Report, Settings, Standing, Wanted, rho_for};
+use synthesis::{
+    CodesOf, Connection, Error, Impossible, Method, Plan, Release, Report, Settings, Standing, Wanted,
+    rho_for,
+};
 use tables::{Attribute, Domain};
 
 const ROWS: usize = 8_000;
@@ -225,6 +228,110 @@ fn little_budget_and_small_models_still_give_rows() {
             assert_eq!(model.rows(100, 1)[0].len(), 100);
         }
     }
+}
+
+fn impossible(parts: &[(usize, &[u32])]) -> Impossible {
+    let part = |(attribute, codes): &(usize, &[u32])| CodesOf {
+        attribute: *attribute,
+        codes: codes.to_vec(),
+    };
+    Impossible {
+        parts: parts.iter().map(part).collect(),
+    }
+}
+
+/// Columns that no method would measure together are held together by rules; the data itself breaks them, as data does.
+#[test]
+fn rows_that_cannot_be_are_never_made() {
+    let (domain, columns) = people(2_000, 6);
+    let rules = vec![
+        impossible(&[(0, &[0]), (8, &[1, 2, 3])]),
+        impossible(&[(2, &[0, 1, 2, 3]), (5, &[7, 8, 9]), (9, &[1])]),
+        impossible(&[(8, &[4]), (9, &[0])]),
+        impossible(&[(4, &[5])]),
+    ];
+    let broken = |rows: &[Vec<u32>]| {
+        (0..rows[0].len())
+            .filter(|row| {
+                let codes: Vec<u32> = rows.iter().map(|column| column[*row]).collect();
+                rules.iter().any(|rule| rule.forbids(&codes))
+            })
+            .count()
+    };
+    assert!(broken(&columns) > 100);
+    for method in [Method::Independent, Method::Mst, Method::Aim] {
+        for (epsilon, cells) in [("0.02", 2_000), ("1", 60_000)] {
+            let without = Settings {
+                cells,
+                ..with(method)
+            };
+            let settings = Settings {
+                impossible: rules.clone(),
+                ..without.clone()
+            };
+            let kept = released(&plan(&domain, settings, rho(epsilon)), &columns, 8);
+            let model = kept.model().unwrap();
+            assert!(model.cells() as u64 <= cells, "{method:?}: {}", model.cells());
+            for (count, seed) in [(50_000, kept.seed()), (999, 1), (1, 2), (0, 3)] {
+                assert_eq!(broken(&model.rows(count, seed)), 0, "{method:?} {epsilon}");
+            }
+            // Rules change what is made of measurements, and nothing of these: the same key has the same noise on the first tables, and rows without rules break them.
+            let free = released(&plan(&domain, without, rho(epsilon)), &columns, 8);
+            assert_eq!(kept.rounds().results[..10], free.rounds().results[..10]);
+            assert!(broken(&free.model().unwrap().rows(50_000, 1)) > 100);
+            let text = serde_json::to_string(&kept).unwrap();
+            let read: Release = serde_json::from_str(&text).unwrap();
+            assert_eq!(read.model().unwrap().rows(500, 4), model.rows(500, 4));
+        }
+    }
+}
+
+/// Where the data keeps the rules, rows are as good with them as without; what is measured is met.
+#[test]
+fn rules_that_hold_make_rows_no_worse() {
+    let (domain, columns) = people(ROWS, 7);
+    // In the data the second attribute is never 4 where the first is 0.
+    let rule = impossible(&[(0, &[0]), (1, &[3, 4])]);
+    let settings = Settings {
+        impossible: vec![rule],
+        ..with(Method::Aim)
+    };
+    let kept = released(&plan(&domain, settings, rho("1")), &columns, 5);
+    let free = released(&plan(&domain, with(Method::Aim), rho("1")), &columns, 5);
+    let of = |release: &Release| {
+        let rows = release.model().unwrap().rows(ROWS, release.seed());
+        score(&domain, &columns, &rows)
+    };
+    let (kept, free) = (of(&kept), of(&free));
+    eprintln!("with the rule {kept:.1}, without {free:.1}");
+    assert!(kept > free - 8.0 && kept > 920.0, "{kept} {free}");
+}
+
+#[test]
+fn rules_that_cannot_be_kept_are_refused_before_a_charge() {
+    let (domain, _) = people(1, 1);
+    let refused = |rules: Vec<Impossible>, cells| {
+        let settings = Settings {
+            impossible: rules,
+            cells,
+            ..Settings::default()
+        };
+        Plan::new(domain.clone(), settings, rho("1"), 1, &person()).err()
+    };
+    let wide = impossible(&[(2, &[0]), (3, &[0]), (5, &[0]), (8, &[0])]);
+    assert!(refused(vec![wide.clone()], 20_000).is_none());
+    let Some(Error::RulesTooLarge { cells, widest, .. }) = refused(vec![wide], 5_000) else {
+        panic!("16 × 8 × 10 × 7 cells")
+    };
+    // The other attributes are there too.
+    assert!((cells - 8_982.0).abs() < 0.5 && widest == [2, 3, 5, 8], "{cells}");
+    let one = impossible(&[(0, &[0])]);
+    let other = impossible(&[(0, &[1])]);
+    assert_eq!(refused(vec![one, other], 20_000), Some(Error::NoRowIsPossible));
+    assert_eq!(
+        refused(vec![impossible(&[(0, &[2])])], 20_000),
+        Some(Error::NoSuchRule)
+    );
 }
 
 #[test]

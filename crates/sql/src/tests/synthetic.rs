@@ -136,6 +136,127 @@ fn rows_that_were_charged_and_not_made_are_finished_without_a_further_charge() {
     }
 }
 
+/// The same catalog with rules for what cannot be.
+fn with_rules(directory: &Path, rules: &str) -> Result<Catalog, Error> {
+    let text = format!(
+        "name = \"x\"\n[unit]\nwhose = \"person\"\n[budget]\nepsilon = 100\ndelta = 1e-6\n[budget.query]\nepsilon = 1\ndelta = 1e-9\n\
+         [tables.t]\nsource = \"t.csv\"\nunit = \"u\"\nimpossible = [{rules}]\n[tables.t.limits]\nrows = 3\n[tables.t.columns]\nu = {{ kind = \"int\" }}\n\
+         g = {{ kind = \"text\", values = [\"a\", \"b\", \"\"] }}\n\
+         n = {{ kind = \"int\", bounds = [0, 999] }}\n\
+         x = {{ kind = \"float\", bounds = [0, 2], nullable = false }}\n\
+         day = {{ kind = \"date\", bounds = [\"2024-01-15\", \"2024-02-10\"], nullable = false }}\n\
+         free = {{ kind = \"text\" }}\n"
+    );
+    Catalog::parse(&text, directory)
+}
+
+/// The data is full of rows that are declared impossible; none of the rows that are made is one, whichever value of a bin is drawn.
+#[test]
+fn rows_that_are_declared_impossible_are_never_made() {
+    let here = tempfile::tempdir().unwrap();
+    write(here.path(), &many());
+    let rules = "{ n = { below = 16 }, g = \"a\" }, { x = { from = 0.3, below = 0.7 }, n = { null = true } }, { day = { from = \"2024-02-01\" }, g = { not = \"b\" } }, { n = [500, 501] }";
+    let asked = |columns: &[&str], method| SynthesisRequest {
+        columns: columns.iter().map(|name| (*name).to_owned()).collect(),
+        method,
+        model_cells: 60_000,
+        epsilon: Epsilon::parse("4").ok(),
+        ..SynthesisRequest::new("t", "ann")
+    };
+    let breaks = |made: &crate::SyntheticRelease| {
+        let rows = made.rows(Some(30_000)).unwrap();
+        let value = |name: &str, row: usize| {
+            let column = rows.columns.iter().find(|column| column.name == name);
+            column.map_or(Value::Null, |column| column.values[row].clone())
+        };
+        let breaks = |row: &usize| {
+            let (g, n, x) = (value("g", *row), value("n", *row), value("x", *row));
+            let is = |text: &str| g == Value::Text(text.into());
+            let small = matches!(n, Value::Int(n) if n < 16);
+            let middle = matches!(x, Value::Float(x) if (0.3..0.7).contains(&x));
+            let late = matches!(value("day", *row), Value::Date(day) if day >= 19_754);
+            (small && is("a"))
+                || (middle && n == Value::Null)
+                || (late && (is("a") || is("")))
+                || matches!(n, Value::Int(500 | 501))
+        };
+        (0..rows.count()).filter(breaks).count()
+    };
+    let dataset = Dataset::new(with_rules(here.path(), rules).unwrap()).unwrap();
+    for method in [Method::Independent, Method::Mst, Method::Aim] {
+        let all = asked(&["g", "n", "x", "day"], method);
+        let explained = dataset.explain_synthesis(&all).unwrap();
+        assert_eq!(explained.impossible.len(), 4);
+        assert!(
+            explained
+                .to_text()
+                .contains("  day from 2024-02-01 and g not b\n")
+        );
+        let made = dataset.synthesize(&all, &mut |_| ()).unwrap();
+        assert_eq!(breaks(&made), 0, "{method:?}");
+        assert_eq!(made.impossible, explained.impossible);
+        // A rule about a column that is not in the rows says nothing of the others.
+        let some = dataset.explain_synthesis(&asked(&["g", "x"], method)).unwrap();
+        assert_eq!((some.impossible.len(), some.impossible_elsewhere.len()), (0, 4));
+    }
+    // Without rules such rows are made: the test sees them.
+    let elsewhere = tempfile::tempdir().unwrap();
+    write(elsewhere.path(), &many());
+    let without = Dataset::new(catalog(elsewhere.path(), "add_remove")).unwrap();
+    let made = without.synthesize(&asked(&["g", "n", "x", "day"], Method::Aim), &mut |_| ());
+    assert!(breaks(&made.unwrap()) > 1_000);
+}
+
+#[test]
+fn rules_that_cannot_be_kept_are_refused_before_the_charge() {
+    let here = tempfile::tempdir().unwrap();
+    write(here.path(), &many());
+    let refused = |rules: &str, cells| {
+        let dataset = Dataset::new(with_rules(here.path(), rules).unwrap()).unwrap();
+        let asked = SynthesisRequest {
+            model_cells: cells,
+            ..wanted()
+        };
+        let error = dataset.synthesize(&asked, &mut |_| ()).unwrap_err().to_string();
+        assert!(dataset.ledger().unwrap().charges().unwrap().is_empty());
+        assert!(
+            error.contains("hint: ") && error.contains("nothing was charged"),
+            "{error}"
+        );
+        error
+    };
+    let wide = "{ n = { below = 500 }, x = { from = 1 }, day = [\"2024-01-20\"] }";
+    // Days have no `values`.
+    assert!(with_rules(here.path(), wide).is_err());
+    let wide = "{ n = { below = 500 }, x = { from = 1 }, day = { from = \"2024-01-20\" } }";
+    let said = refused(wide, 5_000);
+    assert!(
+        said.contains("n and x and day") && said.contains("--model-cells "),
+        "{said}"
+    );
+    let all = "{ g = [\"a\", \"b\", \"\"] }, { g = { null = true } }";
+    assert!(refused(all, 20_000).contains("no row is possible"));
+    for wrong in [
+        "{ }",
+        "{ nobody = 1 }",
+        "{ u = 1 }",
+        "{ g = \"c\" }",
+        "{ g = { below = \"b\" } }",
+        "{ n = { from = 5, below = 5 } }",
+        "{ n = { from = 5, null = true } }",
+        "{ x = { null = true } }",
+        "{ x = 1.5 }",
+        "{ n = {} }",
+        "{ n = { under = 5 } }",
+    ] {
+        let error = with_rules(here.path(), wrong).unwrap_err().to_string();
+        assert!(
+            error.contains("impossible") && error.contains("hint: "),
+            "{wrong}: {error}"
+        );
+    }
+}
+
 /// Another version of the data, another price or another column is another release.
 #[test]
 fn other_requests_are_other_releases() {

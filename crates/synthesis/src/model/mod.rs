@@ -9,6 +9,7 @@ pub(crate) use rows::tabulated;
 pub(crate) mod shape;
 pub(crate) mod tree;
 
+use crate::impossible::{self, Impossible};
 use math::{exp, ln};
 use shape::{Shape, summed, within};
 use tree::Tree;
@@ -53,10 +54,14 @@ struct Known {
 #[derive(Clone, Debug)]
 pub struct Model {
     sizes: Vec<u32>,
+    /// Which rows cannot be.
+    rules: Vec<Impossible>,
     total: f64,
     /// Tables by more attributes first.
     known: Vec<Known>,
     tree: Tree,
+    /// For each clique, which of its cells some possible row has; empty where all have, because there are no rules.
+    possible: Vec<Vec<bool>>,
     /// The counts of each clique.
     counts: Vec<Vec<f64>>,
     /// The length of the last step that helped.
@@ -71,17 +76,19 @@ struct Point {
 }
 
 impl Model {
-    /// Of attributes with so many values each, of which nothing is known yet.
-    pub(crate) fn new(sizes: &[u32]) -> Self {
+    /// Of attributes with so many values each, of which nothing is known yet but which rows cannot be: rules that leave some row.
+    pub(crate) fn new(sizes: &[u32], rules: &[Impossible]) -> Self {
         let mut model = Self {
             sizes: sizes.to_vec(),
+            rules: rules.to_vec(),
             total: 1.0,
             known: Vec::new(),
             tree: Tree::new(&[], sizes),
+            possible: Vec::new(),
             counts: Vec::new(),
             step: 0.0,
         };
-        model.counts = model.believed(&model.potentials());
+        model.rebuild();
         model
     }
 
@@ -108,6 +115,13 @@ impl Model {
     /// The sets of attributes that were measured.
     pub(crate) fn sets(&self) -> Vec<Vec<usize>> {
         self.known.iter().map(|known| known.attributes.clone()).collect()
+    }
+
+    /// The sets of attributes that a tree has to hold together: those that were measured, and those of rules.
+    pub(crate) fn held(&self) -> Vec<Vec<usize>> {
+        let mut sets = self.sets();
+        sets.extend(impossible::sets(&self.rules));
+        sets
     }
 
     /// Whether two attributes are connected, so that the model can have them depend on each other.
@@ -148,8 +162,11 @@ impl Model {
 
     /// Makes the tree anew for what is known, and the number of rows.
     pub(crate) fn rebuild(&mut self) {
-        let sets = self.sets();
-        self.tree = Tree::new(&sets, &self.sizes);
+        self.tree = Tree::new(&self.held(), &self.sizes);
+        self.possible = match self.rules.is_empty() {
+            true => Vec::new(),
+            false => impossible::possible(&self.tree, &self.rules, &self.sizes),
+        };
         for place in 0..self.known.len() {
             let attributes = &self.known[place].attributes;
             // The smallest table before it that has all of its attributes.
@@ -319,6 +336,12 @@ impl Model {
         let mut shared: Vec<Vec<f64>> = vec![Vec::new(); weights.len()];
         // From the leaves up: what each clique says of what it shares with its parent.
         for place in tree.order.iter().rev() {
+            if let Some(possible) = self.possible.get(*place) {
+                for (weight, possible) in weights[*place].iter_mut().zip(possible) {
+                    // The exponential of it is 0, whatever its factors are.
+                    *weight = if *possible { *weight } else { f64::NEG_INFINITY };
+                }
+            }
             let most = weights[*place].iter().copied().fold(f64::NEG_INFINITY, f64::max);
             for weight in &mut weights[*place] {
                 *weight = exp(*weight - most);
@@ -432,7 +455,7 @@ mod tests {
 
     fn fitted(seed: u64, sets: &[&[usize]]) -> (Model, Shape, Vec<f64>) {
         let (shape, values) = joint(seed, sets);
-        let mut model = Model::new(&SIZES);
+        let mut model = Model::new(&SIZES, &[]);
         for set in sets {
             model.add(&Measured {
                 attributes: set.to_vec(),
@@ -504,7 +527,7 @@ mod tests {
 
     #[test]
     fn noise_is_averaged_and_more_steps_help() {
-        let mut model = Model::new(&SIZES);
+        let mut model = Model::new(&SIZES, &[]);
         let measured = |counts: [f64; 2], variance| Measured {
             attributes: vec![0],
             counts: counts.to_vec(),

@@ -143,6 +143,12 @@ fn conclusions(made: &SyntheticRelease, report: &Report) -> Vec<String> {
                 .to_owned(),
         );
     }
+    if !made.impossible.is_empty() {
+        lines.push(format!(
+            "no row breaks a rule of the catalog: {}; where the data does, the tables above are further off",
+            made.impossible.join("; ")
+        ));
+    }
     if !made.left_out.is_empty() {
         let names: Vec<&str> = made.left_out.iter().map(|(name, _)| name.as_str()).collect();
         lines.push(format!("columns that are not in the rows: {}", names.join(", ")));
