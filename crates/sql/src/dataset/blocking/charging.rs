@@ -1,9 +1,13 @@
 //! One release under one charge: found again, finished under an earlier charge, or charged and made.
 
 use super::Dataset;
-use crate::Error;
-use ledger::{Caps, Once, Session, Store};
-use mechanism::{Account, Refusal};
+use crate::dataset::readable::readable;
+use crate::finish::answer::Cost;
+use crate::{Error, OverBudget};
+use ledger::{Caps, Once, Receipt, Session, Store};
+use mechanism::{Account, Charge, Refusal};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::time::Duration;
 
 /// How often, and how long apart, what somebody else makes under the same charge is looked for.
@@ -28,7 +32,108 @@ pub(super) enum Made<F, M> {
     Now { made: M, before: u64 },
 }
 
+/// A release that the ledger keeps as one text.
+pub(super) trait KeptWhole: Serialize + DeserializeOwned {
+    /// What paid for it.
+    fn cost(&self) -> &Cost;
+}
+
+/// A release with its text, as the ledger keeps it.
+pub(super) struct Whole<S> {
+    pub(super) saved: S,
+    pub(super) text: String,
+    /// Whether it was made before, so that it cost nothing now.
+    pub(super) repeated: bool,
+    /// Whether an earlier charge paid for it, whose run was interrupted.
+    pub(super) resumed: bool,
+}
+
+impl<S: KeptWhole> Whole<S> {
+    /// The receipt for it, if it can be signed. `words` says what was asked for, in place of SQL.
+    pub(super) fn receipt(&self, dataset: &str, words: &str, store: &mut Store) -> Option<Receipt> {
+        let release_sha256 = ledger::sha256_of(&self.text);
+        let cost = self.saved.cost();
+        let signed = ledger::Released {
+            dataset,
+            charge: cost.charge,
+            guarantee: &cost.guarantee,
+            sql_sha256: ledger::sha256_of(words),
+            table_sha256: release_sha256.clone(),
+            release_sha256,
+        };
+        store.receipt(signed).ok().flatten()
+    }
+}
+
+/// What was saved whole; `None` if nothing was, or it cannot be read.
+pub(super) fn saved_whole<S: KeptWhole>(digest: &str, store: &mut Store) -> Result<Option<Whole<S>>, Error> {
+    let Some(stored) = store.stored_answer(digest)? else {
+        return Ok(None);
+    };
+    let saved = serde_json::from_str::<S>(&stored.answer).ok();
+    Ok(saved.map(|saved| Whole {
+        saved,
+        text: stored.answer,
+        repeated: true,
+        resumed: false,
+    }))
+}
+
 impl Dataset {
+    /// Finds a release that is kept whole, or makes and saves it.
+    ///
+    /// # Errors
+    /// As [`Dataset::found_or_made`].
+    pub(super) fn whole_or_made<S: KeptWhole>(
+        &self,
+        wanted: &Wanted<'_>,
+        store: &mut Store,
+        make: impl FnMut(&mut Account<Session<'_>>) -> Result<S, Error>,
+    ) -> Result<Whole<S>, Error> {
+        let find = |store: &mut Store| saved_whole(wanted.digest, store);
+        match self.found_or_made(wanted, store, find, make)? {
+            Made::Found(found) => Ok(found),
+            Made::Now { made, before } => {
+                let text = serde_json::to_string(&made).expect("a release is plain data");
+                let charge = made.cost().charge;
+                store.record_answer(charge, wanted.digest, wanted.analyst, &text)?;
+                Ok(Whole {
+                    saved: made,
+                    text,
+                    repeated: false,
+                    resumed: charge <= before,
+                })
+            }
+        }
+    }
+
+    /// Why a release does not fit, with what is left; any other error as it is. `what` begins the sentence, with its verb left out: "the release `tables`".
+    pub(super) fn in_words_of_budget(
+        &self,
+        error: Error,
+        (analyst, store): (&str, &mut Store),
+        charge: Result<Charge, Error>,
+        (what, hint): (&str, &str),
+    ) -> Error {
+        let too_much = matches!(
+            &error,
+            Error::Mechanism(mechanism::Error::Refused(Refusal::Budget(
+                accounting::Error::OverBudget { .. }
+            )))
+        );
+        let (true, Ok(charge), Ok(left)) = (too_much, charge, store.left(analyst)) else {
+            return error;
+        };
+        let cost = readable(&charge.guarantee).to_string();
+        Error::OverBudget(Box::new(OverBudget {
+            what: format!("{what} costs {cost}, and ε = {} is left", left.epsilon),
+            hint: format!("{hint}; nothing was charged"),
+            cost,
+            left: left.epsilon,
+            fits: None,
+        }))
+    }
+
     /// Finds what was saved, or makes it: `make` reserves, measures and only then draws (see `Store::resumable_session`).
     ///
     /// # Errors

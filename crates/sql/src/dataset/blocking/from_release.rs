@@ -1,6 +1,6 @@
 //! Questions that a planned release has answered already: for nothing, before anything is charged.
 
-use super::planned::saved_tables;
+use super::charging::{Whole, saved_whole};
 use super::{Answered, Dataset};
 use crate::Error;
 use crate::dataset::explain::explain;
@@ -110,7 +110,8 @@ impl Dataset {
             let Some(factors) = asked::factors(question, &declared, self.catalog()) else {
                 continue;
             };
-            let Some((saved, _)) = saved_tables(&declared.digest(self.catalog()), store)? else {
+            let digest = declared.digest(self.catalog());
+            let Some(Whole { saved, .. }) = saved_whole::<SavedTables>(&digest, store)? else {
                 continue;
             };
             let parts = factors

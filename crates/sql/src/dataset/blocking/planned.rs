@@ -1,14 +1,14 @@
 //! Planned releases: explained, made under one charge, and found again.
 
 use super::answering::secret;
-use super::charging::{Made, Wanted};
+use super::charging::{KeptWhole, Wanted, Whole, saved_whole};
 use super::{Dataset, Stage};
+use crate::Error;
 use crate::catalog::PlannedRelease;
 use crate::dataset::planned::{
     ListedRelease, ReleaseExplanation, ReleaseRequest, ReleasedTables, SavedTables, WantedTableError,
     explain, levels_of,
 };
-use crate::dataset::readable::readable;
 use crate::finish::answer::{Answer, Cost, answer};
 use crate::finish::estimate::CONFIDENCE;
 use crate::finish::post;
@@ -17,10 +17,9 @@ use crate::price::question::{Claims, QueryRequest, Question};
 use crate::run::publics::Publics;
 use crate::run::{exact, tabulated};
 use crate::understand::tabulation::Tabulation;
-use crate::{Error, OverBudget};
 use accounting::{Delta, Epsilon};
 use ledger::{Session, Store};
-use mechanism::{Account, Cells, Mechanism, Receipt, Refusal, Release};
+use mechanism::{Account, Cells, Mechanism, Receipt, Release};
 use noise::Grid;
 
 /// A pass over the cells of a table, and what is charged for it.
@@ -125,11 +124,10 @@ impl Dataset {
     pub fn released_tables(&self, wanted: &ReleaseRequest) -> Result<Option<ReleasedTables>, Error> {
         let digest = self.declared_release(wanted)?.digest(self.catalog());
         let found = self.reading_ledger(|store| {
-            let Some((saved, text)) = saved_tables(&digest, store)? else {
-                return Ok(None);
-            };
-            self.shown_tables(wanted, saved, &text, (true, false), store)
-                .map(Some)
+            let found = saved_whole(&digest, store)?;
+            found
+                .map(|found| self.shown_tables(wanted, found, store))
+                .transpose()
         })?;
         Ok(found.flatten())
     }
@@ -211,55 +209,17 @@ impl Dataset {
             caps: &wanted.caps,
             once: wanted.once.as_ref(),
         };
-        let find = |store: &mut Store| saved_tables(&digest, store);
         let make = |account: &mut Account<Session<'_>>| self.measured(plan, account, watch);
-        let found = match self.found_or_made(&charged, store, find, make) {
-            Err(Error::Mechanism(mechanism::Error::Refused(Refusal::Budget(refusal)))) => {
-                return Err(self.release_over_budget(wanted, plan, store, refusal));
+        match self.whole_or_made(&charged, store, make) {
+            Ok(found) => self.shown_tables(wanted, found, store),
+            Err(error) => {
+                let name = &plan.declared.release.name;
+                let hint = format!("say a smaller epsilon under [releases.{name}], or with --epsilon");
+                let what = format!("the release `{name}`");
+                let charge = plan.charge(&self.catalog().unit);
+                Err(self.in_words_of_budget(error, (&wanted.analyst, store), charge, (&what, &hint)))
             }
-            found => found?,
-        };
-        let ((saved, text), from) = match found {
-            Made::Found(found) => (found, (true, false)),
-            Made::Now { made, before } => {
-                let text = serde_json::to_string(&made).expect("a release is plain data");
-                store.record_answer(made.cost.charge, &digest, &wanted.analyst, &text)?;
-                let resumed = made.cost.charge <= before;
-                ((made, text), (false, resumed))
-            }
-        };
-        self.shown_tables(wanted, saved, &text, from, store)
-    }
-
-    /// Why a release does not fit, with what is left.
-    fn release_over_budget(
-        &self,
-        wanted: &ReleaseRequest,
-        plan: &ReleasePlan,
-        store: &mut Store,
-        refusal: accounting::Error,
-    ) -> Error {
-        let is_too_much = matches!(refusal, accounting::Error::OverBudget { .. });
-        let charge = plan.charge(&self.catalog().unit);
-        let (true, Ok(charge), Ok(left)) = (is_too_much, charge, store.left(&wanted.analyst)) else {
-            return mechanism::Error::Refused(Refusal::Budget(refusal)).into();
-        };
-        let (cost, name) = (
-            readable(&charge.guarantee).to_string(),
-            &plan.declared.release.name,
-        );
-        Error::OverBudget(Box::new(OverBudget {
-            what: format!(
-                "the release `{name}` costs {cost}, and ε = {} is left",
-                left.epsilon
-            ),
-            hint: format!(
-                "say a smaller epsilon under [releases.{name}], or with --epsilon; nothing was charged"
-            ),
-            cost,
-            left: left.epsilon,
-            fits: None,
-        }))
+        }
     }
 
     /// Charges, measures, and only then draws: see `Store::resumable_session`.
@@ -323,31 +283,19 @@ impl Dataset {
     fn shown_tables(
         &self,
         wanted: &ReleaseRequest,
-        saved: SavedTables,
-        text: &str,
-        (repeated, resumed): (bool, bool),
+        found: Whole<SavedTables>,
         store: &mut Store,
     ) -> Result<ReleasedTables, Error> {
-        let release_sha256 = ledger::sha256_of(text);
-        let signed = ledger::Released {
-            dataset: &self.catalog().name,
-            charge: saved.cost.charge,
-            guarantee: &saved.cost.guarantee,
-            sql_sha256: ledger::sha256_of(&format!("RELEASE {}", saved.release)),
-            table_sha256: release_sha256.clone(),
-            release_sha256,
-        };
-        let receipt = store.receipt(signed).ok().flatten();
+        let words = format!("RELEASE {}", found.saved.release);
+        let receipt = found.receipt(&self.catalog().name, &words, store);
         let left = store.left(&wanted.analyst)?;
-        Ok(ReleasedTables::new(saved, repeated, resumed, left, receipt))
+        let (repeated, resumed) = (found.repeated, found.resumed);
+        Ok(ReleasedTables::new(found.saved, repeated, resumed, left, receipt))
     }
 }
 
-/// What was saved of a release, and its text as it was saved.
-pub(super) fn saved_tables(digest: &str, store: &mut Store) -> Result<Option<(SavedTables, String)>, Error> {
-    let Some(stored) = store.stored_answer(digest)? else {
-        return Ok(None);
-    };
-    let saved = serde_json::from_str::<SavedTables>(&stored.answer).ok();
-    Ok(saved.map(|saved| (saved, stored.answer)))
+impl KeptWhole for SavedTables {
+    fn cost(&self) -> &Cost {
+        &self.cost
+    }
 }

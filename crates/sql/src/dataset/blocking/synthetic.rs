@@ -1,9 +1,9 @@
 //! Synthetic rows: explained, measured under one charge, and found again.
 
-use super::charging::{Made, Wanted};
+use super::charging::{KeptWhole, Wanted, Whole, saved_whole};
 use super::planned::Pass;
 use super::{Dataset, Stage};
-use crate::dataset::readable::readable;
+use crate::Error;
 use crate::dataset::synthetic::{
     SavedRows, SynthesisExplanation, SynthesisRequest, SyntheticRelease, explain,
 };
@@ -12,9 +12,8 @@ use crate::finish::answer::Cost;
 use crate::mutants::{Mutant, planted};
 use crate::price::synthetic::{RowsPlan, refused};
 use crate::understand::tabulation::Tabulation;
-use crate::{Error, OverBudget};
 use ledger::{Session, Store};
-use mechanism::{Account, Refusal};
+use mechanism::Account;
 use synthesis::Release;
 
 impl Dataset {
@@ -50,11 +49,10 @@ impl Dataset {
         let Some(mut store) = Store::open_existing(&self.place())? else {
             return Ok(None);
         };
-        let Some((saved, text)) = saved_rows(&digest, &mut store)? else {
-            return Ok(None);
-        };
-        let shown = self.shown_rows(wanted, &plan, saved, &text, (true, false), &mut store);
-        shown.map(Some)
+        let found = saved_whole(&digest, &mut store)?;
+        found
+            .map(|found| self.shown_rows(wanted, &plan, found, &mut store))
+            .transpose()
     }
 
     fn planned_rows(&self, wanted: &SynthesisRequest) -> Result<RowsPlan, Error> {
@@ -89,50 +87,16 @@ impl Dataset {
             caps: &wanted.caps,
             once: wanted.once.as_ref(),
         };
-        let find = |store: &mut Store| saved_rows(&digest, store);
         let make = |account: &mut Account<Session<'_>>| self.measured_rows(plan, account, watch);
-        let found = match self.found_or_made(&charged, store, find, make) {
-            Err(Error::Mechanism(mechanism::Error::Refused(Refusal::Budget(refusal)))) => {
-                return Err(self.rows_over_budget(wanted, plan, store, refusal));
+        match self.whole_or_made(&charged, store, make) {
+            Ok(found) => self.shown_rows(wanted, plan, found, store),
+            Err(error) => {
+                let what = format!("making synthetic rows of `{}`", plan.declared.release.table);
+                let charge = plan.charge(&self.catalog().unit);
+                let hint = "say a smaller --epsilon";
+                Err(self.in_words_of_budget(error, (&wanted.analyst, store), charge, (&what, hint)))
             }
-            found => found?,
-        };
-        let ((saved, text), from) = match found {
-            Made::Found(found) => (found, (true, false)),
-            Made::Now { made, before } => {
-                let text = serde_json::to_string(&made).expect("a release is plain data");
-                store.record_answer(made.cost.charge, &digest, &wanted.analyst, &text)?;
-                let resumed = made.cost.charge <= before;
-                ((made, text), (false, resumed))
-            }
-        };
-        self.shown_rows(wanted, plan, saved, &text, from, store)
-    }
-
-    /// Why rows do not fit, with what is left.
-    fn rows_over_budget(
-        &self,
-        wanted: &SynthesisRequest,
-        plan: &RowsPlan,
-        store: &mut Store,
-        refusal: accounting::Error,
-    ) -> Error {
-        let is_too_much = matches!(refusal, accounting::Error::OverBudget { .. });
-        let charge = plan.charge(&self.catalog().unit);
-        let (true, Ok(charge), Ok(left)) = (is_too_much, charge, store.left(&wanted.analyst)) else {
-            return mechanism::Error::Refused(Refusal::Budget(refusal)).into();
-        };
-        let cost = readable(&charge.guarantee).to_string();
-        Error::OverBudget(Box::new(OverBudget {
-            what: format!(
-                "synthetic rows of `{}` cost {cost}, and ε = {} is left",
-                plan.declared.release.table, left.epsilon
-            ),
-            hint: "say a smaller --epsilon; nothing was charged".to_owned(),
-            cost,
-            left: left.epsilon,
-            fits: None,
-        }))
+        }
     }
 
     /// Charges, measures, and only then draws: all rounds under the one charge.
@@ -162,33 +126,21 @@ impl Dataset {
         &self,
         wanted: &SynthesisRequest,
         plan: &RowsPlan,
-        saved: SavedRows,
-        text: &str,
-        from: (bool, bool),
+        found: Whole<SavedRows>,
         store: &mut Store,
     ) -> Result<SyntheticRelease, Error> {
-        let release_sha256 = ledger::sha256_of(text);
-        let signed = ledger::Released {
-            dataset: &self.catalog().name,
-            charge: saved.cost.charge,
-            guarantee: &saved.cost.guarantee,
-            sql_sha256: ledger::sha256_of(&format!("SYNTHESIZE {}", saved.table)),
-            table_sha256: release_sha256.clone(),
-            release_sha256,
-        };
-        let receipt = store.receipt(signed).ok().flatten();
+        let words = format!("SYNTHESIZE {}", found.saved.table);
+        let receipt = found.receipt(&self.catalog().name, &words, store);
         let left = store.left(&wanted.analyst)?;
-        Ok(SyntheticRelease::new(saved, plan, from, left, receipt))
+        let from = (found.repeated, found.resumed);
+        Ok(SyntheticRelease::new(found.saved, plan, from, left, receipt))
     }
 }
 
-/// What was saved, and its text as it was saved.
-fn saved_rows(digest: &str, store: &mut Store) -> Result<Option<(SavedRows, String)>, Error> {
-    let Some(stored) = store.stored_answer(digest)? else {
-        return Ok(None);
-    };
-    let saved = serde_json::from_str::<SavedRows>(&stored.answer).ok();
-    Ok(saved.map(|saved| (saved, stored.answer)))
+impl KeptWhole for SavedRows {
+    fn cost(&self) -> &Cost {
+        &self.cost
+    }
 }
 
 /// The mutant: the bounds of the column `n` are those of the data.

@@ -13,6 +13,7 @@
 
 mod expressions;
 mod held;
+mod joins;
 mod mutations;
 
 use super::super::movement::{question, runtime};

@@ -2,6 +2,7 @@
 
 use super::super::Seeded;
 use super::expressions::{Expr, changed, column, columns_of, condition, value};
+use super::joins::{join, joining};
 use bound::Partial;
 use bound::operators::{Operator, Way, bounding_over, operator};
 use datafusion::arrow::array::{
@@ -10,7 +11,6 @@ use datafusion::arrow::array::{
 use datafusion::arrow::compute::SortOptions;
 use datafusion::arrow::datatypes::{DataType, Schema};
 use datafusion::catalog::memory::MemorySourceConfig;
-use datafusion::common::{JoinType, NullEquality};
 use datafusion::functions_aggregate::count::count_udaf;
 use datafusion::functions_aggregate::min_max::{max_udaf, min_udaf};
 use datafusion::functions_aggregate::sum::sum_udaf;
@@ -21,7 +21,6 @@ use datafusion::physical_expr::{LexOrdering, Partitioning, PhysicalSortExpr};
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode, PhysicalGroupBy};
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::filter::FilterExec;
-use datafusion::physical_plan::joins::{HashJoinExec, PartitionMode};
 use datafusion::physical_plan::limit::GlobalLimitExec;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::repartition::RepartitionExec;
@@ -38,8 +37,8 @@ pub(super) type Plan = Arc<dyn ExecutionPlan>;
 
 /// What a change may use: all operators of the plan, public rows, and a session.
 pub(super) struct Material<'a> {
-    others: Vec<Plan>,
-    public: Plan,
+    pub(super) others: Vec<Plan>,
+    pub(super) public: Plan,
     session: &'a SessionContext,
 }
 
@@ -421,89 +420,6 @@ fn grouping(plan: &Plan, _: &Material<'_>, seeded: &mut Seeded) -> Option<Plan> 
     let groups = PhysicalGroupBy::new_single(groups);
     let grouped = AggregateExec::try_new(mode, groups, calls, filters, input, schema).ok()?;
     same_types(&grouped.schema(), &plan.schema()).then(|| Arc::new(grouped) as Plan)
-}
-
-const KINDS: [JoinType; 8] = [
-    JoinType::Inner,
-    JoinType::Left,
-    JoinType::Right,
-    JoinType::Full,
-    JoinType::LeftSemi,
-    JoinType::RightSemi,
-    JoinType::LeftAnti,
-    JoinType::RightAnti,
-];
-
-/// The rows joined to those of another operator.
-fn join(plan: &Plan, material: &Material<'_>, seeded: &mut Seeded) -> Option<Plan> {
-    let other = match seeded.once_in(2) {
-        true => Arc::clone(&material.public),
-        false => Arc::clone(seeded.pick(&material.others)),
-    };
-    let (mine, theirs) = (plan.schema(), other.schema());
-    let place = seeded.below(mine.fields().len().max(1));
-    let partners = columns_of(&theirs, mine.fields().get(place)?.data_type());
-    let partner = partners.get(seeded.below(partners.len().max(1)))?;
-    let on = vec![(column(&theirs, *partner), column(&mine, place))];
-    let kind = *seeded.pick(&KINDS);
-    let held: Plan = Arc::new(CoalescePartitionsExec::new(other));
-    let joined = HashJoinExec::try_new(
-        held,
-        Arc::clone(plan),
-        on,
-        None,
-        &kind,
-        None,
-        PartitionMode::CollectLeft,
-        NullEquality::NullEqualsNothing,
-        false,
-    );
-    let joined: Plan = Arc::new(joined.ok()?);
-    // The columns of the right side are the last ones.
-    let width = joined.schema().fields().len();
-    let first = width.checked_sub(mine.fields().len())?;
-    let back = mine.fields().iter().enumerate();
-    let back = back.map(|(place, field)| (column(&joined.schema(), first + place), field.name().clone()));
-    Some(Arc::new(
-        ProjectionExec::try_new(back.collect::<Vec<_>>(), joined).ok()?,
-    ))
-}
-
-/// Another kind of a join, or other columns that are compared, or no further condition.
-fn joining(plan: &Plan, _: &Material<'_>, seeded: &mut Seeded) -> Option<Plan> {
-    let join = plan.downcast_ref::<HashJoinExec>()?;
-    let (mut kind, mut on, mut filter, mut mode) = (
-        *join.join_type(),
-        join.on().to_vec(),
-        join.filter().cloned(),
-        *join.partition_mode(),
-    );
-    match seeded.below(4) {
-        0 => kind = *seeded.pick(&KINDS),
-        1 => filter = None,
-        2 => mode = PartitionMode::Partitioned,
-        _ => {
-            let schema = join.right().schema();
-            let one = on.first_mut()?;
-            let of = one.1.data_type(&schema).ok()?;
-            one.1 = value(&of, &schema, seeded)?;
-        }
-    }
-    let projection = join.projection.as_ref().map(|places| places.to_vec());
-    let (left, right) = (Arc::clone(join.left()), Arc::clone(join.right()));
-    let joined = HashJoinExec::try_new(
-        left,
-        right,
-        on,
-        filter,
-        &kind,
-        projection,
-        mode,
-        NullEquality::NullEqualsNothing,
-        false,
-    )
-    .ok()?;
-    same_types(&joined.schema(), &plan.schema()).then(|| Arc::new(joined) as Plan)
 }
 
 fn limit(plan: &Plan, _: &Material<'_>, seeded: &mut Seeded) -> Option<Plan> {
