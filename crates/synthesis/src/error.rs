@@ -56,6 +56,14 @@ pub enum Error {
         "no row is possible: each one is declared impossible\nhint: drop or narrow a rule under `impossible`"
     )]
     NoRowIsPossible,
+    /// Every wanted table was measured.
+    #[error(
+        "every table that matters was measured, so none is left to check the rows with\nhint: the report without a check says how far the rows are from what was measured; name more tables with --workload, for another charge"
+    )]
+    NothingHeldOut,
+    /// The price of a check that no noise has.
+    #[error("a check at this ε would be nothing but noise\nhint: say a larger ε for it, such as 0.1")]
+    CheckTooSmall,
     /// What was released does not fit its domain.
     #[error("this release is not of this domain\nhint: read it with the domain that it was made with")]
     OtherDomain,

@@ -4,7 +4,6 @@
 //! clique, whose cells that it names have probability 0, and so have all cells that no possible row has.
 
 use crate::Error;
-use crate::model::shape::Shape;
 use crate::model::tree::{self, Tree};
 use serde::{Deserialize, Serialize};
 
@@ -157,7 +156,7 @@ fn keep(cells: &mut [bool], places: &[u32], some: &[bool]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::shape::summed;
+    use crate::model::shape::{Shape, summed};
 
     /// Rules on up to three of five attributes.
     fn rules(random: &mut noise::Seeded, sizes: &[u32]) -> Vec<Impossible> {

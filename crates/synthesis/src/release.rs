@@ -92,6 +92,8 @@ impl Release {
                     counts.iter().for_each(|count| add(count.cast_unsigned()));
                 }
                 RoundResult::Chosen { place, .. } => add(*place as u64),
+                // No round of a release compares.
+                RoundResult::Compared { .. } => {}
             }
         }
         hash

@@ -4,7 +4,7 @@ use accounting::{Budget, Delta, Epsilon, Neighbors, PrivacyUnit, Promise, Rho};
 use mechanism::{Account, Aggregate, Cells, MemoryLedger, RoundResult, Sensitive};
 use noise::Seeded;
 use synthesis::{
-    CodesOf, Connection, Error, Impossible, Method, Plan, Release, Report, Settings, Standing, Wanted,
+    Check, CodesOf, Connection, Error, Impossible, Method, Plan, Release, Report, Settings, Standing, Wanted,
     rho_for,
 };
 use tables::{Attribute, Domain};
@@ -332,6 +332,131 @@ fn rules_that_cannot_be_kept_are_refused_before_a_charge() {
         refused(vec![impossible(&[(0, &[2])])], 20_000),
         Some(Error::NoSuchRule)
     );
+}
+
+fn checked(check: &Check, columns: &[Vec<u32>], key: u8) -> mechanism::Rounds {
+    let budget = Budget::new(Promise::Concentrated(check.mechanism().rho().clone()), person());
+    let mut account = Account::with_entropy(
+        MemoryLedger::new(budget),
+        noise::Keyed::new([key; 32], u64::from(key)),
+    );
+    let cells = Sensitive::new(Cells::of_rows(columns.to_vec()));
+    let input = Aggregate::of_rows(cells, 1, person()).unwrap();
+    let release = account.release_by(check.mechanism(), input, "check").unwrap();
+    release.into_value()
+}
+
+/// Half the sum of differences of shares.
+fn distance(domain: &Domain, one: &[Vec<u32>], other: &[Vec<u32>], by: &[String]) -> f64 {
+    let place = |name: &String| domain.attributes().iter().position(|other| other.name() == name);
+    let places: Vec<usize> = by.iter().filter_map(place).collect();
+    let size = |place: &usize| domain.attributes()[*place].size() as usize;
+    let mut table = vec![0.0; places.iter().map(size).product()];
+    for (columns, sign) in [(one, 1.0), (other, -1.0)] {
+        let each = sign / columns[0].len() as f64;
+        for row in 0..columns[0].len() {
+            let cell = places.iter().fold(0, |cell, place| {
+                cell * size(place) + columns[*place][row] as usize
+            });
+            table[cell] += each;
+        }
+    }
+    0.5 * table.iter().map(|value| value.abs()).sum::<f64>()
+}
+
+/// Of tables that were not measured, the true distances are in the intervals as often as these say, and estimates are not off to one side, however little is spent.
+#[test]
+fn a_check_finds_how_far_rows_are_off() {
+    let (domain, columns) = people(ROWS, 8);
+    let release = released(&plan(&domain, with(Method::Mst), rho("1")), &columns, 6);
+    let model = release.model().unwrap();
+    let rows = model.rows(model.total().round() as usize, release.seed());
+    for (epsilon, widest) in [("1", 0.02), ("0.1", 0.2), ("0.02", 0.9)] {
+        let check = Check::new(&release, &model, rho(epsilon), 1, &person()).unwrap();
+        let (mut inside, mut means, mut runs) = (0, 0, 0.0);
+        let (mut bias, mut sum) = (0.0, 0.0);
+        for key in 0..60 {
+            let rounds = checked(&check, &columns, key);
+            assert_eq!(rounds.results.len(), 1);
+            let report = check.report(&rounds).unwrap();
+            assert_eq!((report.tables.len(), report.rows), (40, rows[0].len()));
+            let truths: Vec<f64> = report
+                .tables
+                .iter()
+                .map(|table| distance(&domain, &columns, &rows, &table.by))
+                .collect();
+            for (table, truth) in report.tables.iter().zip(&truths) {
+                inside += usize::from((table.distance.low..=table.distance.high).contains(truth));
+                assert!(table.distance.high - table.distance.low < 2.0 * widest);
+            }
+            let truth = truths.iter().sum::<f64>() / 40.0;
+            means += usize::from((report.distance.low..=report.distance.high).contains(&truth));
+            bias += report.distance.value - truth;
+            sum += truth;
+            runs += 1.0;
+            assert!((report.score - 1000.0 * (1.0 - report.distance.value)).abs() < 1e-9);
+        }
+        let (bias, truth) = (bias / runs, sum / runs);
+        eprintln!(
+            "ε = {epsilon}: {inside} of 2400 tables and {means} of 60 means inside; bias {bias:.5} of {truth:.4}"
+        );
+        // Of 2400 tables at least 95 % with 4 deviations below, of 60 means all but 9.
+        assert!(inside >= 2_237 && means >= 51, "{inside} {means}");
+        // Noise on counts instead would add 0.4·σ·cells/rows: several times the distance itself.
+        let deviation = check.report(&checked(&check, &columns, 1)).unwrap().deviation;
+        let off = 4.0 * 0.5 * deviation / (40.0 * runs).sqrt() / ROWS as f64;
+        assert!(bias.abs() < off + 0.002, "{epsilon}: {bias} {off}");
+    }
+}
+
+#[test]
+fn checks_look_at_what_was_not_measured_and_say_no_where_nothing_is() {
+    let (domain, columns) = people(2_000, 9);
+    let wanted = |attributes: &[usize]| Wanted {
+        attributes: attributes.to_vec(),
+        weight: 1,
+    };
+    let settings = Settings {
+        wanted: vec![wanted(&[1]), wanted(&[0, 1]), wanted(&[8, 9])],
+        ..with(Method::Independent)
+    };
+    let release = released(&plan(&domain, settings, rho("1")), &columns, 2);
+    let model = release.model().unwrap();
+    let new = |epsilon| Check::new(&release, &model, rho(epsilon), 1, &person());
+    let check = new("0.5").unwrap();
+    let rounds = checked(&check, &columns, 3);
+    let report = check.report(&rounds).unwrap();
+    let mut by: Vec<String> = report.tables.iter().map(|table| table.by.join(" ")).collect();
+    by.sort();
+    assert_eq!(
+        (by, report.held_out),
+        (vec!["a0 a1".to_owned(), "a8 a9".to_owned()], 2)
+    );
+    // The first two depend on each other, which rows of independent columns do not show; the last two do not.
+    let of = |name: &str| {
+        report
+            .tables
+            .iter()
+            .find(|table| table.by[0] == name)
+            .unwrap()
+            .distance
+    };
+    assert!(of("a0").low > 0.1 && of("a8").high < 0.1, "{report:?}");
+    // What is of another check is not read as this one's.
+    let mut other = rounds.clone();
+    if let RoundResult::Compared { tables, .. } = &mut other.results[0] {
+        tables.swap(0, 1);
+    }
+    assert!(check.report(&other).is_err() && check.report(release.rounds()).is_err());
+    let settings = Settings {
+        wanted: vec![wanted(&[1])],
+        ..with(Method::Independent)
+    };
+    let measured = released(&plan(&domain, settings, rho("1")), &columns, 2);
+    let model = measured.model().unwrap();
+    let refused = Check::new(&measured, &model, rho("1"), 1, &person()).err();
+    assert_eq!(refused, Some(Error::NothingHeldOut));
+    assert_eq!(new("0.000001").err(), Some(Error::CheckTooSmall));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::blocking::Dataset;
 use crate::catalog::Catalog;
 use crate::mutants::{Mutant, with};
 use crate::values::facts::Value;
-use crate::{Error, Stage, SynthesisRequest};
+use crate::{CheckRequest, Error, Stage, SynthesisRequest};
 use accounting::{Delta, Epsilon};
 use std::path::Path;
 use synthesis::Method;
@@ -133,6 +133,51 @@ fn rows_that_were_charged_and_not_made_are_finished_without_a_further_charge() {
         let rows = |made: &crate::SyntheticRelease| made.rows(None).unwrap().to_csv();
         assert_eq!(rows(&again), rows(&finished), "the same rows");
         assert!(charges().len() == charged && charges()[0].answered);
+    }
+}
+
+/// A check that is charged and not made is finished under its charge; the same check of the same rows is found, and another price is another check.
+#[test]
+fn a_check_is_charged_before_it_draws_and_once() {
+    for end in [Stage::Charged, Stage::Measured] {
+        let here = tempfile::tempdir().unwrap();
+        write(here.path(), &many());
+        let dataset = Dataset::new(catalog(here.path(), "change_one")).unwrap();
+        let rows = SynthesisRequest {
+            method: Method::Independent,
+            ..wanted()
+        };
+        let made = dataset.synthesize(&rows, &mut |_| ()).unwrap();
+        let check = |epsilon| CheckRequest {
+            rows: rows.clone(),
+            epsilon: Epsilon::parse(epsilon).unwrap(),
+        };
+        let charges = || dataset.ledger().unwrap().charges().unwrap();
+        let killed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            let mut watch = |stage| assert_ne!(stage, end, "killed here");
+            let _ = dataset.check_synthesis(&check("1"), &made, &mut watch);
+        }));
+        assert!(killed.is_err());
+        assert_eq!((charges().len(), charges()[1].answered), (2, false));
+        let finished = dataset.check_synthesis(&check("1"), &made, &mut |_| ()).unwrap();
+        assert!(finished.resumed && !finished.repeated);
+        let again = dataset.check_synthesis(&check("1"), &made, &mut |_| ()).unwrap();
+        assert!(again.repeated && again.report == finished.report);
+        assert_eq!(
+            (again.of, again.cost.charge),
+            (made.cost.charge, finished.cost.charge)
+        );
+        assert!(charges().len() == 2 && charges()[1].answered);
+        dataset.check_synthesis(&check("2"), &made, &mut |_| ()).unwrap();
+        assert_eq!(charges().len(), 3);
+        let none = dataset
+            .check_synthesis(&check("0"), &made, &mut |_| ())
+            .unwrap_err();
+        let much = dataset
+            .check_synthesis(&check("1000"), &made, &mut |_| ())
+            .unwrap_err();
+        assert!(none.to_string().contains("ε = 0") && matches!(much, Error::OverBudget(_)));
+        assert_eq!(charges().len(), 3);
     }
 }
 

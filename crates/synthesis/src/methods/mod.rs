@@ -93,7 +93,7 @@ pub(crate) fn first_variance(method: Method, attributes: usize, moved_squared: f
 }
 
 /// A variance as a rational number of few digits, at least as large.
-fn rounded_up(variance: f64) -> Rational {
+pub(crate) fn rounded_up(variance: f64) -> Rational {
     let tiny = 1.0 / 65_536.0;
     let steps = (variance / tiny).ceil().clamp(1.0, 1e15);
     from_f64(steps * tiny).expect("finite")
@@ -119,12 +119,12 @@ pub(crate) fn measured(result: &RoundResult) -> Option<Measured> {
             counts: counts.iter().map(|count| *count as f64).collect(),
             variance: to_f64_nearest(twice_variance.as_rational()) / 2.0,
         }),
-        RoundResult::Chosen { .. } => None,
+        RoundResult::Chosen { .. } | RoundResult::Compared { .. } => None,
     }
 }
 
 /// Counts in the steps that scores are in.
-fn in_steps(counts: &[f64]) -> Vec<i64> {
+pub(crate) fn in_steps(counts: &[f64]) -> Vec<i64> {
     let steps = mechanism::STEPS_PER_ROW as f64;
     counts
         .iter()

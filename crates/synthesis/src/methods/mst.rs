@@ -100,7 +100,7 @@ impl Asking for Mst<'_> {
             .iter()
             .filter_map(|result| match result {
                 RoundResult::Chosen { attributes, .. } => Some(&attributes[..]),
-                RoundResult::Measured { .. } => None,
+                _ => None,
             })
             .collect();
         let candidates = self.candidates(&chosen);

@@ -57,6 +57,8 @@ pub struct Model {
     /// Which rows cannot be.
     rules: Vec<Impossible>,
     total: f64,
+    /// The standard deviation of the noise on it.
+    total_deviation: f64,
     /// Tables by more attributes first.
     known: Vec<Known>,
     tree: Tree,
@@ -82,6 +84,7 @@ impl Model {
             sizes: sizes.to_vec(),
             rules: rules.to_vec(),
             total: 1.0,
+            total_deviation: 0.0,
             known: Vec::new(),
             tree: Tree::new(&[], sizes),
             possible: Vec::new(),
@@ -95,6 +98,11 @@ impl Model {
     /// How many rows there seem to be.
     pub fn total(&self) -> f64 {
         self.total
+    }
+
+    /// The standard deviation of the noise on that number.
+    pub fn total_deviation(&self) -> f64 {
+        self.total_deviation
     }
 
     /// How many values each attribute has.
@@ -190,12 +198,12 @@ impl Model {
             let known = &mut self.known[place];
             (known.source, known.places) = (source, places);
         }
-        self.total = self.estimated_total();
+        (self.total, self.total_deviation) = self.estimated_total();
         self.counts = self.believed(&self.potentials());
     }
 
-    /// The sums of the tables, each weighted by one over its variance. At least one row, so that there is something to share out.
-    fn estimated_total(&self) -> f64 {
+    /// The sums of the tables, each weighted by one over its variance. At least one row, so that there is something to share out. With its standard deviation.
+    fn estimated_total(&self) -> (f64, f64) {
         let (mut sum, mut weight) = (0.0, 0.0);
         for known in &self.known {
             let precision = known.precision / known.counts.len() as f64;
@@ -203,9 +211,9 @@ impl Model {
             weight += precision;
         }
         if weight > 0.0 {
-            (sum / weight).max(1.0)
+            ((sum / weight).max(1.0), (1.0 / weight).sqrt())
         } else {
-            1.0
+            (1.0, 0.0)
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod answering;
 mod charging;
+mod check;
 mod flights;
 mod from_release;
 mod known_sizes;

@@ -1,9 +1,12 @@
 //! Synthetic rows: what they will be made of, and what was released.
 
+mod check;
 mod compared;
 mod made;
 mod rows;
 
+pub(crate) use check::SavedCheck;
+pub use check::{CheckRequest, SyntheticCheck};
 pub(crate) use made::SavedRows;
 pub use made::SyntheticRelease;
 pub use rows::{SyntheticColumn, SyntheticRows, batches_of_parquet, rows_as_json};
