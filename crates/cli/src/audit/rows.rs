@@ -31,7 +31,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "E", default_value = "1")]
     epsilon: String,
     /// Its δ
-    #[arg(long, value_name = "D", default_value = "1e-5")]
+    #[arg(long, value_name = "D", default_value = "1e-7")]
     delta: String,
     /// One minus the probability that the generator that keeps its claim is refuted
     #[arg(long, value_name = "C", default_value = "99.9%")]

@@ -34,10 +34,6 @@ unit = "person_id"
 rows_per_unit = 1
 clustered = true
 version = "2026-11"
-impossible = [
-  { age = { from = 0, below = 16 }, zodiac = "fish" },
-  { member = true, rank = { not = [3, -1] }, income = { null = false } },
-]
 [tables.People.limits]
 groups = 1
 [tables.People.columns]
