@@ -78,7 +78,7 @@ fn text(study: &Study, audited: &[Audited], limit: Limit) -> String {
     text += &table.to_string();
     text += &format!(
         "\nGuesses: whose own value is in the most rows was in the data. All numbers of guesses were decided on beforehand, and each pays for its part of the confidence; \"consistent\" is no proof.\n\
-         Closest: how often a member is closer to a synthetic row than a stranger is. 0.5 tells nothing, and the claim allows {}. It finds copies and little else: rows from exact marginals are copies of nobody, and tell who was there all the same.\n\
+         Closest: how often a member is closer to a synthetic row than a stranger is. 0.5 tells nothing, and the claim allows {}. It finds copies. Where it finds nothing, as with exact marginals of each column alone, rows may tell who was there all the same.\n\
          Column guessed: the last column of a person from the rows that agree with all others. What is guessed of strangers as well is about the population; only the difference is about members.\n",
         significant(limit.area(), 3)
     );
