@@ -56,7 +56,7 @@ pub struct SyntheticCheck {
 }
 
 fn percent(share: f64) -> String {
-    significant(100.0 * share, 2)
+    significant(100.0 * share, 3)
 }
 
 fn interval(estimated: &Estimated) -> String {
