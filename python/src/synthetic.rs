@@ -146,7 +146,7 @@ impl LocalRows {
 
     /// The comparison with what was measured, as a page.
     fn page(&self) -> String {
-        self.made.to_page(&self.rows.report)
+        self.made.to_page(&self.rows.report, None)
     }
 
     fn __repr__(&self) -> String {

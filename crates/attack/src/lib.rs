@@ -18,6 +18,7 @@ pub mod memorization;
 mod parallel;
 mod patience;
 pub mod published;
+pub mod rows;
 
 pub use error::Error;
 pub use noise::Seeded;

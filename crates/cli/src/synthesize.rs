@@ -8,7 +8,7 @@ use accounting::{Delta, Epsilon};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use sql::synthesis::Method;
-use sql::{SynthesisRequest, SyntheticRelease, SyntheticRows, readable};
+use sql::{CheckRequest, SynthesisRequest, SyntheticCheck, SyntheticRelease, SyntheticRows, readable};
 use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
@@ -23,6 +23,8 @@ Examples:
     deniable synthesize --table people --epsilon 1 --output people.csv --html report.html
   Spend it all on what you will look at: two tables, each by the columns with commas between
     deniable synthesize --table people --epsilon 1 --workload age,income --workload region,sex --output people.csv
+  How far are they from the data, on tables that were not measured? Costs ε = 0.1 more, once
+    deniable synthesize --table people --epsilon 1 --output people.csv --check 0.1
   Fewer columns, wider bins, only some rows
     deniable synthesize --table people --epsilon 1 --columns age,sex,income --bins age=10 --bins income=20 \\
       --where \"age >= 18\" --output adults.csv
@@ -32,12 +34,14 @@ worst is chosen, privately, and measured (--method aim). Rows are drawn from the
 rounds are paid for by one charge, which is written down for good before the data is read. What follows is free: the same
 request gives the same rows again, and more rows cost nothing.
 
+Rows that cannot be: `impossible` on the table in the catalog says which. None of them is ever made, and that costs nothing.
+
 Columns: those with `values` or `bounds` in the catalog; each value or bin is a cell, and NULL is a value. Bins never come from
 the data. A number, day or moment is any one of its bin. A row with a value that is in no cell counts nowhere.
 
 What the rows are good for: the tables that were measured, and what follows from them. Whatever connects columns in the data and
 was not measured is not in the rows. The report says which tables were measured, to which error, and which were never looked
-at. Do not read standard errors off synthetic rows as if they were data: the report has the errors.";
+at. With --check, another charge pays for how far the rows are from the data on tables that were never looked at. Do not read standard errors off synthetic rows as if they were data: the report has the errors.";
 
 /// Make synthetic rows of a private table: safe to hand out, from one charge
 #[derive(Args)]
@@ -83,6 +87,9 @@ pub(crate) struct Arguments {
     /// How large the model may be: cells of all tables that are fitted at once
     #[arg(long, value_name = "CELLS", default_value_t = sql::MODEL_CELLS)]
     model_cells: u64,
+    /// Spend this much more, on a charge of its own, to tell how far the rows are from the data on tables that were not measured
+    #[arg(long, value_name = "E", allow_hyphen_values = true)]
+    check: Option<String>,
     /// Say what rows would be made of and what they cost; spends nothing, reads no private data
     #[arg(long)]
     explain: bool,
@@ -99,13 +106,23 @@ pub(crate) struct Arguments {
 
 /// How tables are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Chosen {
+pub(crate) enum Chosen {
     /// Each column alone: rows whose columns have nothing to do with each other
     Independent,
     /// Each column, and the pairs of a tree over all columns
     Mst,
     /// Round by round the wanted table that is fitted worst
     Aim,
+}
+
+impl From<Chosen> for Method {
+    fn from(chosen: Chosen) -> Self {
+        match chosen {
+            Chosen::Independent => Self::Independent,
+            Chosen::Mst => Self::Mst,
+            Chosen::Aim => Self::Aim,
+        }
+    }
 }
 
 /// What the file is.
@@ -136,11 +153,7 @@ impl Arguments {
             columns: self.columns.iter().map(|name| name.trim().to_owned()).collect(),
             bins: self.bins.iter().cloned().collect(),
             workload: self.workload.iter().map(table).collect(),
-            method: match self.method {
-                Chosen::Independent => Method::Independent,
-                Chosen::Mst => Method::Mst,
-                Chosen::Aim => Method::Aim,
-            },
+            method: self.method.into(),
             model_cells: self.model_cells,
             rows_per_unit: self.rows_per_unit,
             epsilon: epsilon.map_err(explained)?,
@@ -153,12 +166,24 @@ impl Arguments {
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     let request = arguments.request()?;
+    let check = arguments.check.as_deref().map(Epsilon::parse).transpose();
+    let check = check.map_err(explained)?;
+    if check == Some(Epsilon::ZERO) {
+        return fail("at ε = 0 a check may not depend on the data", "say --check 0.1");
+    }
+    let check = check.map(|epsilon| CheckRequest {
+        rows: request.clone(),
+        epsilon,
+    });
     let dataset = arguments.catalog.open_to_ask(arguments.json || arguments.quiet)?;
     if arguments.explain {
         let explanation = dataset.explain_synthesis(&request).map_err(unanswered)?;
         let made = dataset.synthesized(&request).ok().flatten();
         if arguments.json {
             let mut object = json!(explanation);
+            if let Some(check) = &check {
+                object["check"] = json!({ "epsilon": check.epsilon, "delta": explanation.delta });
+            }
             object["made_by_charge"] = json!(made.map(|made| made.cost.charge));
             return terminal::print(&format!("{object}\n"));
         }
@@ -170,7 +195,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
             None => "\nnothing was spent; without --explain, and with --output FILE, the rows are made\n"
                 .to_owned(),
         };
-        return terminal::print(&(explanation.to_text() + &after));
+        let checked = check.map_or(String::new(), |check| {
+            format!(
+                "--check: ε = {}, δ = {} more, on a charge of its own: how far the rows are from the data, on tables that matter and that were not measured\n",
+                check.epsilon, explanation.delta
+            )
+        });
+        return terminal::print(&(explanation.to_text() + &checked + &after));
     }
     let Some(output) = &arguments.output else {
         return fail("nothing says where the rows go", "say --output people.csv");
@@ -198,15 +229,32 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     let rows = made.rows(count).map_err(unanswered)?;
     write_file_atomically(output, &written_as(&rows, format)?)?;
     drop(progress);
+    // Rows that were paid for are there, whatever becomes of the check.
+    let checked = match &check {
+        None => None,
+        Some(check) => {
+            let progress = Progress::waiting("checking", quiet);
+            let watched = listen(arguments.json);
+            let checked = dataset.check_synthesis(check, &made, &mut query::watching(&progress, &watched));
+            let checked = checked.map_err(unanswered);
+            query::reached_nothing(&watched);
+            Some(checked?)
+        }
+    };
     if let Some(page) = &arguments.html {
-        write_file_atomically(page, made.to_page(&rows.report).as_bytes())?;
+        write_file_atomically(page, made.to_page(&rows.report, checked.as_ref()).as_bytes())?;
     }
     if arguments.json {
-        return terminal::print(&format!("{}\n", made.to_json(&rows.report)));
+        let mut object = made.to_json(&rows.report);
+        if let Some(checked) = &checked {
+            object["check"] = checked.to_json();
+        }
+        return terminal::print(&format!("{object}\n"));
     }
-    terminal::print(&made.to_text(&rows.report, " (--html, --json)"))?;
+    let checked_text = checked.as_ref().map_or(String::new(), SyntheticCheck::to_text);
+    terminal::print(&(made.to_text(&rows.report, " (--html, --json)") + &checked_text))?;
     if !quiet {
-        eprint!("{}", cost(&made, &request.analyst));
+        eprint!("{}", cost(&made, checked.as_ref(), &request.analyst));
         eprintln!("wrote {} rows to {}", rows.count(), output.display());
         if let Some(page) = &arguments.html {
             eprintln!("wrote {}", page.display());
@@ -216,7 +264,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
 }
 
 /// What it cost and what is left, for standard error.
-fn cost(made: &SyntheticRelease, analyst: &str) -> String {
+fn cost(made: &SyntheticRelease, checked: Option<&SyntheticCheck>, analyst: &str) -> String {
     let (guarantee, charge) = (readable(&made.cost.guarantee), made.cost.charge);
     let price = format!("ε = {}, δ = {} ({guarantee})", made.epsilon, made.delta);
     let mut text = if made.repeated {
@@ -228,7 +276,18 @@ fn cost(made: &SyntheticRelease, analyst: &str) -> String {
     } else {
         format!("cost: {price} (charge {charge}); the same rows again, and more of them, are free\n")
     };
-    let left = &made.left;
+    if let Some(checked) = checked {
+        let price = format!("ε = {}, δ = {}", checked.epsilon, checked.delta);
+        let charge = checked.cost.charge;
+        text += &if checked.repeated {
+            format!("the check was made before, for {price} (charge {charge}), and is free now\n")
+        } else if checked.resumed {
+            format!("the check finishes an interrupted one, charged before (charge {charge}) for {price}\n")
+        } else {
+            format!("the check cost {price} (charge {charge}); the same check of these rows is free\n")
+        };
+    }
+    let left = checked.map_or(&made.left, |checked| &checked.left);
     text += &match &left.share {
         Some(share) if *share < left.dataset => format!(
             "left: ε = {} (if spent in one more query by {analyst}, whose share it is; everybody together has ε = {})\n",

@@ -18,6 +18,7 @@ pub mod memorization;
 mod observed_model;
 pub mod people;
 pub mod reconstruction;
+pub mod rows;
 pub mod survey;
 
 pub use observed_model::ObservedModel;

@@ -120,6 +120,6 @@ pub use receipt::{
 };
 pub use rules::Rules;
 pub use session::Session;
-pub use spending::{MOST_TYPICAL, Spent, SpentByAnalyst, Typical, composed, epsilon_of, plus};
+pub use spending::{MOST_TYPICAL, Spent, SpentByAnalyst, Sum, Typical, composed, epsilon_of};
 pub use store::{Accepted, Administration, LogEntry, Logged, Store};
 pub use used::{Excess, Used, used_after};

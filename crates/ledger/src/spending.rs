@@ -1,7 +1,10 @@
 //! What was spent according to a ledger, by every way of counting.
 
 use crate::{Analyst, Entry, Error, Left, More, Place, Rules, Store, Temporary, Used, Verified, used_after};
-use accounting::{Accountant, Delta, Epsilon, Event, PrivacyUnit, Promise, RenyiOdometer, RenyiOrders};
+use accounting::{
+    Accountant, Delta, Epsilon, Event, PrivacyUnit, Promise, RenyiOdometer, RenyiOrders, Rho,
+    epsilon_of_concentrated,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -168,33 +171,80 @@ impl Spent {
 
     /// What each analyst spent, by name; also of those who have a share and spent nothing yet.
     pub fn analysts(&self) -> BTreeMap<&str, SpentByAnalyst> {
-        let nothing = || SpentByAnalyst {
-            charges: 0,
-            sum: Some(Promise::Pure(Epsilon::ZERO)),
-        };
         let shares = self.rules.shares.keys();
-        let mut analysts: BTreeMap<&str, SpentByAnalyst> =
-            shares.map(|name| (name.as_str(), nothing())).collect();
+        let mut charges: BTreeMap<&str, Vec<&Entry>> =
+            shares.map(|name| (name.as_str(), Vec::new())).collect();
         for charge in &self.charges {
-            let analyst = analysts.entry(charge.analyst.as_str()).or_insert_with(nothing);
-            analyst.charges += 1;
-            analyst.sum = analyst.sum.take().and_then(|sum| plus(&sum, charge));
+            charges.entry(charge.analyst.as_str()).or_default().push(charge);
         }
-        analysts
+        charges
+            .into_iter()
+            .map(|(name, charges)| {
+                let spent = SpentByAnalyst {
+                    charges: charges.len() as u64,
+                    sum: self.sum_of(&charges),
+                };
+                (name, spent)
+            })
+            .collect()
     }
 
     /// Everything spent, by sums.
     pub fn sum(&self) -> Option<Promise> {
-        let nothing = Promise::Pure(Epsilon::ZERO);
-        self.charges
-            .iter()
-            .try_fold(nothing, |sum, charge| plus(&sum, charge))
+        let charges: Vec<&Entry> = self.charges.iter().collect();
+        self.sum_of(&charges)
+    }
+
+    /// The sum of what these charges promise.
+    fn sum_of(&self, charges: &[&Entry]) -> Option<Promise> {
+        let mut sum = self.no_charges();
+        charges.iter().for_each(|charge| sum.add(charge));
+        sum.promise()
+    }
+
+    /// A sum to which charges are added one by one.
+    pub fn no_charges(&self) -> Sum {
+        let in_epsilon = epsilon_of(self.rules.budget.limit()).is_some();
+        Sum {
+            rest: Some(Promise::Pure(Epsilon::ZERO)),
+            rho: Rho::ZERO,
+            delta: Some(self.delta()).filter(|delta| in_epsilon && *delta != Delta::ZERO),
+        }
     }
 }
 
-/// A sum of promises and one charge more; `None` if promises of different kinds do not add up.
-pub fn plus(sum: &Promise, charge: &Entry) -> Option<Promise> {
-    sum.compose(charge.guarantee.promise()).ok()
+/// A sum of what charges promise. Of a budget in ε, what promises a ρ is added up by itself, and that sum is an ε at the budget's δ, which is then a part of the δ of the whole.
+#[derive(Clone, Debug)]
+pub struct Sum {
+    /// What promises no ρ; `None` if promises of different kinds do not add up.
+    rest: Option<Promise>,
+    rho: Rho,
+    /// Where ρ becomes ε; `None` if it stays what it is.
+    delta: Option<Delta>,
+}
+
+impl Sum {
+    /// One charge more.
+    pub fn add(&mut self, charge: &Entry) {
+        self.promised(charge.guarantee.promise());
+    }
+
+    fn promised(&mut self, promise: &Promise) {
+        match (promise, &self.delta) {
+            (Promise::Concentrated(rho), Some(_)) => self.rho = &self.rho + rho,
+            _ => self.rest = self.rest.take().and_then(|rest| rest.compose(promise).ok()),
+        }
+    }
+
+    /// What it is; `None` if promises of different kinds do not add up.
+    pub fn promise(&self) -> Option<Promise> {
+        let rest = self.rest.as_ref()?;
+        let Some(delta) = self.delta.as_ref().filter(|_| self.rho != Rho::ZERO) else {
+            return Some(rest.clone());
+        };
+        let epsilon = epsilon_of_concentrated(&self.rho, delta).ok()?;
+        rest.compose(&Promise::Approximate(epsilon, delta.clone())).ok()
+    }
 }
 
 /// The ε of a promise that has one.
@@ -253,4 +303,43 @@ fn typically(
             .filter_map(|name| Some((name.clone(), more(name).ok()?)))
             .collect(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_promises_a_rho_is_an_epsilon_at_the_budget_s_delta() {
+        let pure = |epsilon: &str| Promise::Pure(Epsilon::parse(epsilon).unwrap());
+        let rho = |rho: &str| Promise::Concentrated(Rho::parse(rho).unwrap());
+        let delta = Delta::parse("1e-6").unwrap();
+        let sum = |promises: &[Promise], delta: Option<&Delta>| {
+            let mut sum = Sum {
+                rest: Some(pure("0")),
+                rho: Rho::ZERO,
+                delta: delta.cloned(),
+            };
+            promises.iter().for_each(|promise| sum.promised(promise));
+            sum.promise()
+        };
+        assert_eq!(sum(&[], Some(&delta)), Some(pure("0")));
+        assert_eq!(sum(&[pure("1"), pure("0.5")], Some(&delta)), Some(pure("1.5")));
+        // ρ is added up before it is converted, which is less than a sum of ε.
+        let both = epsilon_of_concentrated(&Rho::parse("0.03").unwrap(), &delta).unwrap();
+        let mixed = sum(&[rho("0.01"), pure("1"), rho("0.02")], Some(&delta)).unwrap();
+        let Promise::Approximate(epsilon, at) = mixed else {
+            panic!("an ε and a δ")
+        };
+        assert_eq!(epsilon, both + Epsilon::parse("1").unwrap());
+        assert_eq!(at, delta);
+        // Of a budget in ρ, or without a δ, nothing is converted.
+        assert_eq!(sum(&[rho("0.01"), rho("0.02")], None), Some(rho("0.03")));
+        // A δ of charges adds up with that of the conversion.
+        let with = Promise::Approximate(Epsilon::parse("1").unwrap(), Delta::parse("1e-7").unwrap());
+        let Some(Promise::Approximate(_, at)) = sum(&[rho("0.01"), with], Some(&delta)) else {
+            panic!("an ε and a δ")
+        };
+        assert_eq!(at, Delta::parse("1.1e-6").unwrap());
+    }
 }

@@ -69,7 +69,8 @@ mod wide_laplace;
 pub use account::{Account, MECHANISMS, Mechanism, Permit, Stated};
 pub use accuracy::Accuracy;
 pub use adaptive::{
-    AdaptiveTables, Asking, Candidate, MOST_ROUNDS, Round, RoundResult, Rounds, STEPS_PER_ROW, Strategy,
+    AdaptiveTables, Asking, Candidate, Expected, MOST_ROUNDS, Round, RoundResult, Rounds, STEPS_PER_ROW,
+    Strategy,
 };
 pub use aggregate::{Aggregate, Points};
 pub use column::{Bounds, Column};

@@ -40,14 +40,14 @@ pub use datafusion::arrow;
 pub use catalog::Catalog;
 pub use dataset::blocking::{self, Answered, FromRelease, KnownSizes, Stage, public_file_examples};
 pub use dataset::{
-    AnsweredFor, AskedTest, Coding, ColumnCells, ComputedTwice, Dataset, Encoding, Examples, Explanation,
-    Finding, Fingerprints, Forecast, Judgement, LeftOut, LeftOutColumn, ListedAttribute, ListedRelease,
-    MODEL_CELLS, MOST_QUESTIONS, Movement, OutputLine, Part, Preview, Regressed, RegressionAsked,
-    RegressionRequest, ReleaseExplanation, ReleaseRequest, ReleasedTables, ResidualShare, SetsLine, State,
-    StatisticLine, SynthesisAsked, SynthesisExplanation, SynthesisRequest, SyntheticColumn, SyntheticRelease,
-    SyntheticRows, TableForecast, TestOf, Texts, Verification, VerifiedPlan, WantedError, WantedTableError,
-    batches_of_parquet, bounds_in_words, cost_of, encoding, is_explain, keywords_for_options,
-    largest_fitting, left_out, readable, rows_as_json, table_of_model,
+    AnsweredFor, AskedTest, CheckRequest, Coding, ColumnCells, ComputedTwice, Dataset, Encoding, Examples,
+    Explanation, Finding, Fingerprints, Forecast, Judgement, LeftOut, LeftOutColumn, ListedAttribute,
+    ListedRelease, MODEL_CELLS, MOST_QUESTIONS, Movement, OutputLine, Part, Preview, Regressed,
+    RegressionAsked, RegressionRequest, ReleaseExplanation, ReleaseRequest, ReleasedTables, ResidualShare,
+    SetsLine, State, StatisticLine, SynthesisAsked, SynthesisExplanation, SynthesisRequest, SyntheticCheck,
+    SyntheticColumn, SyntheticRelease, SyntheticRows, TableForecast, TestOf, Texts, Verification,
+    VerifiedPlan, WantedError, WantedTableError, batches_of_parquet, bounds_in_words, cost_of, encoding,
+    is_explain, keywords_for_options, largest_fitting, left_out, readable, rows_as_json, table_of_model,
 };
 pub use error::{Error, OverBudget};
 pub use finish::answer::{Answer, AnswerColumn, Cell, CellKind, Cost};

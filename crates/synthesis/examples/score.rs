@@ -55,6 +55,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             _ => Method::Aim,
         },
         cells: rest.first().map_or(Ok(200_000), |cells| cells.parse())?,
+        ..Settings::default()
     };
     let person = PrivacyUnit::new("person", Neighbors::AddRemove);
     let rho = rho_for(&Epsilon::parse(epsilon)?, &Delta::parse(delta)?)?;

@@ -1,6 +1,7 @@
 //! What will run: known before anything is charged.
 
 use crate::Error;
+use crate::impossible::{self, Impossible};
 use crate::methods::Rounds;
 use crate::model::tree::MOST_ATTRIBUTES;
 use accounting::{Delta, Epsilon, PrivacyUnit, Rho, epsilon_of_concentrated};
@@ -41,6 +42,9 @@ pub struct Settings {
     pub wanted: Vec<Wanted>,
     /// How many cells the model may have.
     pub cells: u64,
+    /// Which rows cannot be: none is ever made.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub impossible: Vec<Impossible>,
 }
 
 impl Default for Settings {
@@ -49,6 +53,7 @@ impl Default for Settings {
             method: Method::Aim,
             wanted: Vec::new(),
             cells: 200_000,
+            impossible: Vec::new(),
         }
     }
 }
@@ -65,7 +70,7 @@ impl Plan {
     /// At a cost of ρ for a unit that has at most `rows` rows.
     ///
     /// # Errors
-    /// When the domain has no attributes or too many, a wanted table is none of it, or the mechanism refuses.
+    /// When the domain has no attributes or too many, a wanted table is none of it, rules leave no row or need too large a model, or the mechanism refuses.
     pub fn new(
         domain: Domain,
         settings: Settings,
@@ -98,6 +103,7 @@ impl Plan {
         if !settings.wanted.iter().all(known) {
             return Err(Error::NoSuchTable);
         }
+        impossible::check(&settings.impossible, &sizes, settings.cells)?;
         let settings = Settings {
             wanted: match settings.wanted.is_empty() {
                 true => all_by(sizes.len(), 3),

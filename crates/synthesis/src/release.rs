@@ -67,7 +67,7 @@ impl Release {
     /// When what was measured is not of this domain: read from a file that somebody changed, for instance.
     pub fn model(&self) -> Result<Model, Error> {
         self.check()?;
-        let mut model = Model::new(&self.sizes());
+        let mut model = Model::new(&self.sizes(), &self.settings.impossible);
         self.measured().for_each(|table| model.add(&table));
         model.rebuild();
         model.fit(STEPS);
@@ -92,6 +92,8 @@ impl Release {
                     counts.iter().for_each(|count| add(count.cast_unsigned()));
                 }
                 RoundResult::Chosen { place, .. } => add(*place as u64),
+                // No round of a release compares.
+                RoundResult::Compared { .. } => {}
             }
         }
         hash
@@ -117,8 +119,15 @@ impl Release {
                     == Some(table.counts.len())
                 && table.variance > 0.0
         };
-        match self.measured().all(|table| fits(&table)) && sizes.len() <= crate::model::tree::MOST_ATTRIBUTES
-        {
+        let fits_all = self.measured().all(|table| fits(&table))
+            && sizes.len() <= crate::model::tree::MOST_ATTRIBUTES
+            && crate::impossible::check(
+                &self.settings.impossible,
+                &sizes,
+                self.settings.cells.min(1 << 28),
+            )
+            .is_ok();
+        match fits_all {
             true => Ok(()),
             false => Err(Error::OtherDomain),
         }

@@ -66,7 +66,7 @@ pub enum Standing {
     Good,
     /// The rows agree with it as well as noise allows, and noise is not small.
     Noisy,
-    /// The rows are further from it than noise explains: other tables pull them elsewhere, or whole rows are too coarse.
+    /// The rows are further from it than noise explains: other tables pull them elsewhere, whole rows are too coarse, or the data has rows that are declared impossible.
     Off,
 }
 
@@ -85,7 +85,7 @@ pub struct PairReport {
 pub enum Connection {
     /// A table by both was measured.
     Measured,
-    /// Tables by each and others were measured: what they have in common goes through these others.
+    /// Tables by each and others were measured, or declared rules hold them together: what they have in common goes through these.
     Through,
     /// Nothing that was measured connects them: in the rows they are independent, whatever the data.
     Independent,

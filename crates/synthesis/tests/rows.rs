@@ -3,7 +3,10 @@
 use accounting::{Budget, Delta, Epsilon, Neighbors, PrivacyUnit, Promise, Rho};
 use mechanism::{Account, Aggregate, Cells, MemoryLedger, RoundResult, Sensitive};
 use noise::Seeded;
-use synthesis::{Connection, Method, Plan, Release, Report, Settings, Standing, Wanted, rho_for};
+use synthesis::{
+    Check, CodesOf, Connection, Error, Impossible, Method, Plan, Release, Report, Settings, Standing, Wanted,
+    rho_for,
+};
 use tables::{Attribute, Domain};
 
 const ROWS: usize = 8_000;
@@ -225,6 +228,235 @@ fn little_budget_and_small_models_still_give_rows() {
             assert_eq!(model.rows(100, 1)[0].len(), 100);
         }
     }
+}
+
+fn impossible(parts: &[(usize, &[u32])]) -> Impossible {
+    let part = |(attribute, codes): &(usize, &[u32])| CodesOf {
+        attribute: *attribute,
+        codes: codes.to_vec(),
+    };
+    Impossible {
+        parts: parts.iter().map(part).collect(),
+    }
+}
+
+/// Columns that no method would measure together are held together by rules; the data itself breaks them, as data does.
+#[test]
+fn rows_that_cannot_be_are_never_made() {
+    let (domain, columns) = people(2_000, 6);
+    let rules = vec![
+        impossible(&[(0, &[0]), (8, &[1, 2, 3])]),
+        impossible(&[(2, &[0, 1, 2, 3]), (5, &[7, 8, 9]), (9, &[1])]),
+        impossible(&[(8, &[4]), (9, &[0])]),
+        impossible(&[(4, &[5])]),
+    ];
+    let broken = |rows: &[Vec<u32>]| {
+        (0..rows[0].len())
+            .filter(|row| {
+                let codes: Vec<u32> = rows.iter().map(|column| column[*row]).collect();
+                rules.iter().any(|rule| rule.forbids(&codes))
+            })
+            .count()
+    };
+    assert!(broken(&columns) > 100);
+    for method in [Method::Independent, Method::Mst, Method::Aim] {
+        for (epsilon, cells) in [("0.02", 2_000), ("1", 60_000)] {
+            let without = Settings {
+                cells,
+                ..with(method)
+            };
+            let settings = Settings {
+                impossible: rules.clone(),
+                ..without.clone()
+            };
+            let kept = released(&plan(&domain, settings, rho(epsilon)), &columns, 8);
+            let model = kept.model().unwrap();
+            assert!(model.cells() as u64 <= cells, "{method:?}: {}", model.cells());
+            for (count, seed) in [(50_000, kept.seed()), (999, 1), (1, 2), (0, 3)] {
+                assert_eq!(broken(&model.rows(count, seed)), 0, "{method:?} {epsilon}");
+            }
+            // Rules change what is made of measurements, and nothing of these: the same key has the same noise on the first tables, and rows without rules break them.
+            let free = released(&plan(&domain, without, rho(epsilon)), &columns, 8);
+            assert_eq!(kept.rounds().results[..10], free.rounds().results[..10]);
+            assert!(broken(&free.model().unwrap().rows(50_000, 1)) > 100);
+            let text = serde_json::to_string(&kept).unwrap();
+            let read: Release = serde_json::from_str(&text).unwrap();
+            assert_eq!(read.model().unwrap().rows(500, 4), model.rows(500, 4));
+        }
+    }
+}
+
+/// Where the data keeps the rules, rows are as good with them as without; what is measured is met.
+#[test]
+fn rules_that_hold_make_rows_no_worse() {
+    let (domain, columns) = people(ROWS, 7);
+    // In the data the second attribute is never 4 where the first is 0.
+    let rule = impossible(&[(0, &[0]), (1, &[3, 4])]);
+    let settings = Settings {
+        impossible: vec![rule],
+        ..with(Method::Aim)
+    };
+    let kept = released(&plan(&domain, settings, rho("1")), &columns, 5);
+    let free = released(&plan(&domain, with(Method::Aim), rho("1")), &columns, 5);
+    let of = |release: &Release| {
+        let rows = release.model().unwrap().rows(ROWS, release.seed());
+        score(&domain, &columns, &rows)
+    };
+    let (kept, free) = (of(&kept), of(&free));
+    eprintln!("with the rule {kept:.1}, without {free:.1}");
+    assert!(kept > free - 8.0 && kept > 920.0, "{kept} {free}");
+}
+
+#[test]
+fn rules_that_cannot_be_kept_are_refused_before_a_charge() {
+    let (domain, _) = people(1, 1);
+    let refused = |rules: Vec<Impossible>, cells| {
+        let settings = Settings {
+            impossible: rules,
+            cells,
+            ..Settings::default()
+        };
+        Plan::new(domain.clone(), settings, rho("1"), 1, &person()).err()
+    };
+    let wide = impossible(&[(2, &[0]), (3, &[0]), (5, &[0]), (8, &[0])]);
+    assert!(refused(vec![wide.clone()], 20_000).is_none());
+    let Some(Error::RulesTooLarge { cells, widest, .. }) = refused(vec![wide], 5_000) else {
+        panic!("16 × 8 × 10 × 7 cells")
+    };
+    // The other attributes are there too.
+    assert!((cells - 8_982.0).abs() < 0.5 && widest == [2, 3, 5, 8], "{cells}");
+    let one = impossible(&[(0, &[0])]);
+    let other = impossible(&[(0, &[1])]);
+    assert_eq!(refused(vec![one, other], 20_000), Some(Error::NoRowIsPossible));
+    assert_eq!(
+        refused(vec![impossible(&[(0, &[2])])], 20_000),
+        Some(Error::NoSuchRule)
+    );
+}
+
+fn checked(check: &Check, columns: &[Vec<u32>], key: u8) -> mechanism::Rounds {
+    let budget = Budget::new(Promise::Concentrated(check.mechanism().rho().clone()), person());
+    let mut account = Account::with_entropy(
+        MemoryLedger::new(budget),
+        noise::Keyed::new([key; 32], u64::from(key)),
+    );
+    let cells = Sensitive::new(Cells::of_rows(columns.to_vec()));
+    let input = Aggregate::of_rows(cells, 1, person()).unwrap();
+    let release = account.release_by(check.mechanism(), input, "check").unwrap();
+    release.into_value()
+}
+
+/// Half the sum of differences of shares.
+fn distance(domain: &Domain, one: &[Vec<u32>], other: &[Vec<u32>], by: &[String]) -> f64 {
+    let place = |name: &String| domain.attributes().iter().position(|other| other.name() == name);
+    let places: Vec<usize> = by.iter().filter_map(place).collect();
+    let size = |place: &usize| domain.attributes()[*place].size() as usize;
+    let mut table = vec![0.0; places.iter().map(size).product()];
+    for (columns, sign) in [(one, 1.0), (other, -1.0)] {
+        let each = sign / columns[0].len() as f64;
+        for row in 0..columns[0].len() {
+            let cell = places.iter().fold(0, |cell, place| {
+                cell * size(place) + columns[*place][row] as usize
+            });
+            table[cell] += each;
+        }
+    }
+    0.5 * table.iter().map(|value| value.abs()).sum::<f64>()
+}
+
+/// Of tables that were not measured, the true distances are in the intervals as often as these say, and estimates are not off to one side, however little is spent.
+#[test]
+fn a_check_finds_how_far_rows_are_off() {
+    let (domain, columns) = people(ROWS, 8);
+    let release = released(&plan(&domain, with(Method::Mst), rho("1")), &columns, 6);
+    let model = release.model().unwrap();
+    let rows = model.rows(model.total().round() as usize, release.seed());
+    for (epsilon, widest) in [("1", 0.02), ("0.1", 0.2), ("0.02", 0.9)] {
+        let check = Check::new(&release, &model, rho(epsilon), 1, &person()).unwrap();
+        let (mut inside, mut means, mut runs) = (0, 0, 0.0);
+        let (mut bias, mut sum) = (0.0, 0.0);
+        for key in 0..60 {
+            let rounds = checked(&check, &columns, key);
+            assert_eq!(rounds.results.len(), 1);
+            let report = check.report(&rounds).unwrap();
+            assert_eq!((report.tables.len(), report.rows), (40, rows[0].len()));
+            let truths: Vec<f64> = report
+                .tables
+                .iter()
+                .map(|table| distance(&domain, &columns, &rows, &table.by))
+                .collect();
+            for (table, truth) in report.tables.iter().zip(&truths) {
+                inside += usize::from((table.distance.low..=table.distance.high).contains(truth));
+                assert!(table.distance.high - table.distance.low < 2.0 * widest);
+            }
+            let truth = truths.iter().sum::<f64>() / 40.0;
+            means += usize::from((report.distance.low..=report.distance.high).contains(&truth));
+            bias += report.distance.value - truth;
+            sum += truth;
+            runs += 1.0;
+            assert!((report.score - 1000.0 * (1.0 - report.distance.value)).abs() < 1e-9);
+        }
+        let (bias, truth) = (bias / runs, sum / runs);
+        eprintln!(
+            "ε = {epsilon}: {inside} of 2400 tables and {means} of 60 means inside; bias {bias:.5} of {truth:.4}"
+        );
+        // Of 2400 tables at least 95 % with 4 deviations below, of 60 means all but 9.
+        assert!(inside >= 2_237 && means >= 51, "{inside} {means}");
+        // Noise on counts instead would add 0.4·σ·cells/rows: several times the distance itself.
+        let deviation = check.report(&checked(&check, &columns, 1)).unwrap().deviation;
+        let off = 4.0 * 0.5 * deviation / (40.0 * runs).sqrt() / ROWS as f64;
+        assert!(bias.abs() < off + 0.002, "{epsilon}: {bias} {off}");
+    }
+}
+
+#[test]
+fn checks_look_at_what_was_not_measured_and_say_no_where_nothing_is() {
+    let (domain, columns) = people(2_000, 9);
+    let wanted = |attributes: &[usize]| Wanted {
+        attributes: attributes.to_vec(),
+        weight: 1,
+    };
+    let settings = Settings {
+        wanted: vec![wanted(&[1]), wanted(&[0, 1]), wanted(&[8, 9])],
+        ..with(Method::Independent)
+    };
+    let release = released(&plan(&domain, settings, rho("1")), &columns, 2);
+    let model = release.model().unwrap();
+    let new = |epsilon| Check::new(&release, &model, rho(epsilon), 1, &person());
+    let check = new("0.5").unwrap();
+    let rounds = checked(&check, &columns, 3);
+    let report = check.report(&rounds).unwrap();
+    let mut by: Vec<String> = report.tables.iter().map(|table| table.by.join(" ")).collect();
+    by.sort();
+    assert_eq!(
+        (by, report.held_out),
+        (vec!["a0 a1".to_owned(), "a8 a9".to_owned()], 2)
+    );
+    // The first two depend on each other, which rows of independent columns do not show; the last two do not.
+    let of = |name: &str| {
+        report
+            .tables
+            .iter()
+            .find(|table| table.by[0] == name)
+            .unwrap()
+            .distance
+    };
+    assert!(of("a0").low > 0.1 && of("a8").high < 0.1, "{report:?}");
+    // What is of another check is not read as this one's.
+    let mut other = rounds.clone();
+    if let RoundResult::Compared { tables, .. } = &mut other.results[0] {
+        tables.swap(0, 1);
+    }
+    assert!(check.report(&other).is_err() && check.report(release.rounds()).is_err());
+    let settings = Settings {
+        wanted: vec![wanted(&[1])],
+        ..with(Method::Independent)
+    };
+    let measured = released(&plan(&domain, settings, rho("1")), &columns, 2);
+    let model = measured.model().unwrap();
+    let refused = Check::new(&measured, &model, rho("1"), 1, &person()).err();
+    assert_eq!(refused, Some(Error::NothingHeldOut));
+    assert_eq!(new("0.000001").err(), Some(Error::CheckTooSmall));
 }
 
 #[test]

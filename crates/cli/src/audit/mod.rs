@@ -6,6 +6,7 @@
 //! exact    two output distributions        ──► a theorem: proved or refuted
 //! run      any executable, no source needed ──► refuted at a stated confidence, or nothing found
 //! one-run  a model that was trained once    ──► the same, by guessing which canaries were in its text
+//! rows     a generator of synthetic rows    ──► the same, by guessing which canaries were in its data
 //! gallery  mechanisms of known standing     ──► does the auditor itself still tell them apart?
 //! self     every mechanism of Deniable      ──► all methods, and mutants that must be refuted
 //! ```
@@ -15,6 +16,7 @@ mod itself;
 mod look;
 mod one_run;
 mod parameters;
+mod rows;
 mod run;
 mod verify;
 
@@ -25,13 +27,14 @@ use clap::{Args, Subcommand};
 /// Is this privacy claim true? By proof, or by experiment on any program
 ///
 /// `exact` proves or refutes a claim from the two output distributions. `run` needs only an executable: it can refute a
-/// claim, never prove one. `one-run` does the same for a model that was trained once. `gallery` shows what the auditor finds in mechanisms whose exact ε is known, and `self` audits every
+/// claim, never prove one. `one-run` does the same for a model that was trained once, and `rows` for the generator of synthetic rows. `gallery` shows what the auditor finds in mechanisms whose exact ε is known, and `self` audits every
 /// mechanism that Deniable ships.
 #[derive(Args)]
 #[command(after_help = "Examples:
   deniable audit exact --mechanism laplace --scale 2 --claim-epsilon 0.5
   deniable audit run --claim-epsilon 1 --input-first 0 --input-second 1 -- ./my-mechanism
   deniable audit one-run
+  deniable audit rows
   deniable audit gallery
   deniable audit self
 
@@ -47,6 +50,7 @@ enum Command {
     Exact(Box<verify::Arguments>),
     Run(Box<run::Arguments>),
     OneRun(Box<one_run::Arguments>),
+    Rows(Box<rows::Arguments>),
     #[command(aliases = ["self-test", "demo"])]
     Gallery(gallery::Arguments),
     #[command(name = "self")]
@@ -59,6 +63,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
         Command::Exact(arguments) => verify::run(arguments),
         Command::Run(arguments) => run::run(arguments),
         Command::OneRun(arguments) => one_run::run(arguments),
+        Command::Rows(arguments) => rows::run(arguments),
         Command::Gallery(arguments) => gallery::run(arguments),
         Command::Itself(arguments) => itself::run(arguments),
     }

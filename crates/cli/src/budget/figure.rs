@@ -1,8 +1,8 @@
 //! What was spent, charge by charge.
 
 use crate::terminal::{CliError, Progress, explained, fail};
-use accounting::{Accountant, Epsilon, Event, Promise};
-use ledger::{Spent, composed, epsilon_of, plus, used_after};
+use accounting::{Accountant, Epsilon, Event};
+use ledger::{Spent, composed, epsilon_of, used_after};
 use report::{Figure, Scale, counts};
 
 /// ε after each charge, as it is enforced, by sums and by the best proof, and where the budget ends.
@@ -16,10 +16,11 @@ pub(super) fn of(spent: &Spent, quiet: bool) -> Result<Figure, CliError> {
     let delta = spent.delta();
     let unit = spent.rules.budget.unit();
     let mut sums = vec![(0.0, 0.0)];
-    let mut sum = Some(Promise::Pure(Epsilon::ZERO));
+    let mut sum = spent.no_charges();
     for (place, charge) in spent.charges.iter().enumerate() {
-        sum = sum.and_then(|sum| plus(&sum, charge));
-        let epsilon = sum
+        sum.add(charge);
+        let promise = sum.promise();
+        let epsilon = promise
             .as_ref()
             .and_then(epsilon_of)
             .map_or(f64::NAN, Epsilon::to_f64_up);

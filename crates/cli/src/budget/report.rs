@@ -209,7 +209,15 @@ fn analysts(spent: &Spent, verbose: bool) -> String {
         }
         table.row(row);
     }
-    table.to_string()
+    let of_rho = |charge: &ledger::Entry| matches!(charge.guarantee.promise(), Promise::Concentrated(_));
+    let note = match epsilon_of(spent.rules.budget.limit()).is_some() && spent.charges.iter().any(of_rho) {
+        true => format!(
+            "in sums, all that promises a ρ counts together, as an ε at δ = {}\n",
+            spent.delta()
+        ),
+        false => String::new(),
+    };
+    format!("{table}{note}")
 }
 
 fn charges(spent: &Spent, width: usize) -> String {

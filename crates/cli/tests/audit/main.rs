@@ -3,6 +3,7 @@
 mod exact;
 mod gate;
 mod one_run;
+mod rows;
 mod run;
 
 use serde_json::Value;

@@ -174,6 +174,160 @@ fn rows_are_charged_once_and_more_of_them_are_free() {
 }
 
 #[test]
+fn a_check_is_charged_once_and_the_same_one_is_free() {
+    let folder = folder("200");
+    let words = |check: &'static str| {
+        let words = [
+            "synthesize",
+            "--table",
+            "people",
+            "--epsilon",
+            "40",
+            "--method",
+            "independent",
+            "--model-cells",
+            "20000",
+            "--output",
+            "rows.csv",
+            "--check",
+            check,
+        ];
+        words.to_vec()
+    };
+    let ask = |check: &'static str| -> Value {
+        let mut words = words(check);
+        words.push("--json");
+        folder.object(&words)
+    };
+    let explained = folder.stdout(&[&words("10")[..], &["--explain"]].concat());
+    assert!(
+        explained.contains("--check: ε = 10") && charges(&folder) == 0,
+        "{explained}"
+    );
+    let first = ask("10");
+    assert_eq!(charges(&folder), 2);
+    let entries = &folder.object(&["budget", "--json"])["charges"];
+    let purposes: Vec<&Value> = entries
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|entry| &entry["purpose"])
+        .collect();
+    assert!(
+        purposes.contains(&&"synthetic rows of people".into())
+            && purposes.contains(&&"check of synthetic rows of people".into())
+    );
+    let again = ask("10");
+    assert_eq!(charges(&folder), 2);
+    assert_eq!(again["check"]["repeated"], Value::Bool(true));
+    assert_eq!(first["check"]["repeated"], Value::Bool(false));
+    assert_eq!(first["check"]["report"], again["check"]["report"]);
+    assert_eq!(first["check"]["of_charge"], first["cost"]["charge"]);
+    // What promises a ρ is a part of the sum, as an ε of a little more than was asked for both: one sum of ρ.
+    let spent = folder.object(&["budget", "--json"]);
+    let sum = spent["analysts"][0]["sum"]["epsilon"].to_string();
+    let sum: f64 = sum.trim_matches('"').parse().expect("a sum of ε");
+    assert!(sum > 5.0 && sum < 60.0, "{sum}");
+    let budget = folder.stdout(&["budget"]);
+    assert!(
+        budget.contains("in sums, all that promises a ρ counts together") && !budget.contains('—'),
+        "{budget}"
+    );
+    // All four tables by three columns are held out, and the interval is one.
+    let report = &first["check"]["report"];
+    assert_eq!(
+        (&report["held_out"], report["tables"].as_array().map(Vec::len)),
+        (&4.into(), Some(4))
+    );
+    let number = |value: &Value| value.as_f64().expect("a number");
+    let distance = &report["distance"];
+    assert!(
+        number(&distance["low"]) <= number(&distance["value"])
+            && number(&distance["value"]) <= number(&distance["high"])
+    );
+    assert!(number(&distance["high"]) > number(&distance["low"]), "{distance}");
+    // Another price is another check.
+    ask("5");
+    assert_eq!(charges(&folder), 3);
+    let page = folder.run(&[&words("5")[..], &["--html", "report.html"]].concat());
+    let said = super::text(&page.stdout);
+    assert!(
+        said.contains("checked against the data, for ε = 5 more") && said.contains("score "),
+        "{said}"
+    );
+    assert!(
+        stderr(&page).contains("the check was made before"),
+        "{}",
+        stderr(&page)
+    );
+    let html = std::fs::read_to_string(folder.path("report.html")).expect("a page");
+    assert!(html.contains("Checked against the data"));
+    assert_eq!(charges(&folder), 3);
+    for wrong in ["0", "-1", "much"] {
+        folder.refused(&words(wrong), 2);
+    }
+    // More than is left: the rows are there, and no check.
+    let much = folder.refused(&words("500"), 3);
+    assert!(
+        much.contains("checking synthetic rows of `people` costs"),
+        "{much}"
+    );
+    assert_eq!(charges(&folder), 3);
+    // Where everything that matters was measured, nothing is held out.
+    let none = folder.refused(&[&words("1")[..], &["--workload", "age"]].concat(), 2);
+    assert!(none.contains("every table that matters was measured"), "{none}");
+}
+
+#[test]
+fn rows_that_are_declared_impossible_are_never_made() {
+    let folder = folder("200");
+    let catalog = std::fs::read_to_string(folder.path("deniable.toml")).expect("a catalog");
+    let rules = "impossible = [{ age = { below = 18 }, city = \"Ash\" }, { weight = { from = 70.0 }, age = { null = true } }]\nsource = \"people.csv\"";
+    folder.write(
+        "deniable.toml",
+        &catalog.replace("source = \"people.csv\"", rules),
+    );
+    let words = [
+        "synthesize",
+        "--table",
+        "people",
+        "--epsilon",
+        "40",
+        "--columns",
+        "age,city,weight",
+        "--output",
+        "rows.csv",
+        "--rows",
+        "5000",
+    ];
+    let explained = folder.stdout(&[&words[..], &["--explain"]].concat());
+    assert!(
+        explained.contains(
+            "never in the rows, as declared:\n  age below 18 and city Ash\n  weight from 70 and age NULL\n"
+        ),
+        "{explained}"
+    );
+    let said = folder.stdout(&words);
+    assert!(
+        said.contains("no row breaks a rule of the catalog: age below 18 and city Ash;"),
+        "{said}"
+    );
+    let text = std::fs::read_to_string(folder.path("rows.csv")).expect("rows");
+    for line in text.lines().skip(1) {
+        let (age, rest) = line.split_once(',').expect("columns");
+        let weight: f64 = rest
+            .rsplit(',')
+            .next()
+            .and_then(|weight| weight.parse().ok())
+            .expect("a weight");
+        match age.parse::<i64>() {
+            Ok(age) => assert!(age >= 18 || !rest.starts_with("Ash,"), "{line}"),
+            Err(_) => assert!(weight < 70.0, "{line}"),
+        }
+    }
+}
+
+#[test]
 fn what_people_read_says_what_they_may_conclude() {
     let folder = folder("2");
     let output = folder.run(&[

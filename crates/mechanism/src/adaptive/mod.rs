@@ -45,6 +45,23 @@ pub enum Round {
         /// How much the choice may tell.
         epsilon: Epsilon,
     },
+    /// Says how far tables are from what is expected of them: for each, the sum of the distances of its counts in whole rows, rounded down, with discrete Gaussian noise of this variance. The noise is added to the
+    /// sum of a table and not to its counts, so it makes no distance look larger than it is.
+    Compare {
+        /// The tables; at least one.
+        tables: Vec<Expected>,
+        /// σ², in squared rows.
+        variance: Rational,
+    },
+}
+
+/// A table with what is expected of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expected {
+    /// Which attributes, as places in ascending order.
+    pub attributes: Vec<usize>,
+    /// What each of its cells is believed to count, in steps of 1/[`STEPS_PER_ROW`] rows, in row-major order.
+    pub counts: Vec<i64>,
 }
 
 /// A table that may be worth measuring.
@@ -84,6 +101,15 @@ pub enum RoundResult {
         /// What the choice was allowed to tell.
         epsilon: Epsilon,
     },
+    /// How far tables are from what was expected.
+    Compared {
+        /// By which attributes each is.
+        tables: Vec<Vec<usize>>,
+        /// Twice the variance of the noise on each distance, rounded up.
+        twice_variance: Ratio,
+        /// Σ |count − expected| of each, in rows, with noise: it may be below zero.
+        distances: Vec<i64>,
+    },
 }
 
 /// What all rounds together released.
@@ -118,11 +144,13 @@ pub trait Asking {
 /// moves them by a − b with non-negative a and b, so by at most ‖a‖² + ‖b‖² ≤ 2r². These are the norms of `Terms::sensitivity`. Independent discrete Gaussian noise of σ² on each count of integers is Δ₂²/2σ²-zCDP.
 /// (2) Choosing: the score w·Σ_c |S·n_c − e_c| − p is an integer, S steps to a row. By the triangle inequality a unit moves it by at most w·S·Δ₁, Δ₁ = r (2r when changed), and cutting scores to 64 bits moves no
 /// two of them apart. With Δ the largest of these over the candidates, P(i) ∝ e^(ε·uᵢ/2Δ) is the exponential mechanism of ε for scores that move by at most Δ. Its losses lie in a range of ε, so it is ε²/8-zCDP.
-/// (3) All rounds: let ρ_t be what round t costs; it is a function of what rounds before t released, because the strategy is given nothing else. For α > 1 and neighbours with outputs P and Q, let L_t be the loss of the first t
+/// (3) Comparing: d = Σ_c |S·n_c − e_c| is an integer that a unit moves by at most S·Δ₁, as in (2). So it moves ⌊d/S⌋ by at most Δ₁, since ⌊(d + S·Δ₁)/S⌋ = ⌊d/S⌋ + Δ₁ and rounding down is monotone. Of K tables it moves the vector by at
+/// most K·Δ₁² in ℓ₂². Independent discrete Gaussian noise of σ² on each is K·Δ₁²/2σ²-zCDP.
+/// (4) All rounds: let ρ_t be what round t costs; it is a function of what rounds before t released, because the strategy is given nothing else. For α > 1 and neighbours with outputs P and Q, let L_t be the loss of the first t
 /// rounds. Given the earlier outputs, round t multiplies E_Q[e^(αL)] by at most e^(α(α−1)ρ_t), so M_t = e^(αL_t − α(α−1)Σ_{s≤t}ρ_s) is a supermartingale under Q. The run ends before Σρ_s exceeds ρ, after at most
 /// `MOST_ROUNDS` rounds, so E_Q[e^(αL)] ≤ e^(α(α−1)ρ)·E_Q[M_T] ≤ e^(α(α−1)ρ): a Rényi divergence of at most αρ, at every α. Adding one that is not asked for (the end of the run) is no release.
-/// Source: Canonne, Kamath and Steinke 2020 (1); Cesar and Rogers 2021 (2); Feldman and Zrnic 2021, Whitehouse et al. 2023 (3). Assumes: exact samplers; the bound r holds; 256 bits of a key are as good as random.
-/// Audited by: `audit_adaptive_tables` (false alarm 1e-9, rejects 0.5 σ, scores whose sensitivity is halved, and rounds that are not charged).
+/// Source: Canonne, Kamath and Steinke 2020 (1, 3); Cesar and Rogers 2021 (2); Feldman and Zrnic 2021, Whitehouse et al. 2023 (4). Assumes: exact samplers; the bound r holds; 256 bits of a key are as good as random.
+/// Audited by: `audit_adaptive_tables` (false alarm 1e-9, rejects 0.5 σ, scores whose sensitivity is halved, distances that are charged as one, and rounds that are not charged).
 #[derive(Clone, Debug)]
 pub struct AdaptiveTables {
     terms: Terms,
@@ -228,8 +256,33 @@ impl AdaptiveTables {
                     epsilon: epsilon.clone(),
                 }
             }
+            Round::Compare { tables, variance } => {
+                let mut cells = 0u64;
+                for table in tables {
+                    let size = self.cells(&table.attributes)?;
+                    cells = cells.checked_add(size).filter(|cells| *cells <= MOST_CELLS)?;
+                    if table.counts.len() as u64 != size {
+                        return None;
+                    }
+                }
+                self.sampler(variance)?;
+                Event::Gaussian {
+                    multiplier_squared: Ratio::at_most(&(variance / self.moved_squared(tables.len())?)),
+                    on: NoiseSupport::Discrete,
+                }
+            }
         };
         event.concentrated().ok()
+    }
+
+    /// How far a unit moves the distances of so many tables, squared: K·Δ₁², see (3) in the proof. `None` for no tables.
+    fn moved_squared(&self, tables: usize) -> Option<Rational> {
+        #[cfg(test)]
+        if self.mutant == Some(tests::Mutant::DistancesAreOne) {
+            return Some(Rational::ONE);
+        }
+        let moved = self.terms.sensitivity().l1();
+        (tables > 0).then(|| Rational::from(tables as u64) * moved * moved)
     }
 
     /// Noise of this variance. Which variances are asked for follows from what was released.
@@ -326,6 +379,18 @@ impl AdaptiveTables {
                     attributes: candidates[place].attributes.clone(),
                     candidates: candidates.len(),
                     epsilon,
+                }
+            }
+            Round::Compare {
+                tables: expected,
+                variance,
+            } => {
+                let mut distances: Vec<i64> = expected.iter().map(|table| tables.distance(table)).collect();
+                self.sampler(&variance)?.add_to(&mut distances, entropy);
+                RoundResult::Compared {
+                    tables: expected.into_iter().map(|table| table.attributes).collect(),
+                    twice_variance: Ratio::at_least(&(variance * Rational::from(2u8))),
+                    distances,
                 }
             }
         })

@@ -1,6 +1,6 @@
 //! Exact counts of tables, and how badly expected ones fit them.
 
-use super::{Candidate, STEPS_PER_ROW};
+use super::{Candidate, Expected, STEPS_PER_ROW};
 use crate::Cells;
 use std::collections::BTreeMap;
 
@@ -76,14 +76,23 @@ impl<'a> Tables<'a> {
 
     /// w·Σ_c |S·n_c − e_c| − p, cut to 64 bits.
     pub(super) fn score(&mut self, candidate: &Candidate) -> i64 {
-        let steps = i128::from(STEPS_PER_ROW);
-        let counts = self.counts(&candidate.attributes);
-        let wrong: i128 = counts
-            .iter()
-            .zip(&candidate.expected)
-            .map(|(count, expected)| (steps * i128::from(*count) - i128::from(*expected)).abs())
-            .sum();
+        let wrong = self.wrong(&candidate.attributes, &candidate.expected);
         let score = i128::from(candidate.weight) * wrong - i128::from(candidate.penalty);
         score.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64
+    }
+
+    /// ⌊Σ_c |S·n_c − e_c| / S⌋, cut to what noise may be added to: that moves no two of them apart.
+    pub(super) fn distance(&mut self, table: &Expected) -> i64 {
+        let wrong = self.wrong(&table.attributes, &table.counts);
+        (wrong / i128::from(STEPS_PER_ROW)).min(i128::from(i64::MAX / 4)) as i64
+    }
+
+    /// Σ_c |S·n_c − e_c|.
+    fn wrong(&mut self, attributes: &[usize], expected: &[i64]) -> i128 {
+        let steps = i128::from(STEPS_PER_ROW);
+        let counts = self.counts(attributes).iter().zip(expected);
+        counts
+            .map(|(count, expected)| (steps * i128::from(*count) - i128::from(*expected)).abs())
+            .sum()
     }
 }

@@ -15,6 +15,8 @@ pub(crate) enum Mutant {
     HalfTheSensitivity,
     /// Choices cost nothing.
     ChoicesAreFree,
+    /// However many distances there are, they are charged as one.
+    DistancesAreOne,
 }
 
 /// What a round asks for, whatever was released.
@@ -95,15 +97,35 @@ fn distribution(mechanism: &AdaptiveTables, round: &Round, counts: [u32; 4]) -> 
 fn chosen(rounds: &Rounds) -> i64 {
     let choices = rounds.results.iter().map(|result| match result {
         RoundResult::Chosen { place, .. } => *place as i64,
-        RoundResult::Measured { .. } => 0,
+        RoundResult::Measured { .. } | RoundResult::Compared { .. } => 0,
     });
     choices.sum()
+}
+
+/// How far four tables are from no rows at all.
+fn compare(variance: Rational) -> Round {
+    let table = |attributes: &[usize]| Expected {
+        attributes: attributes.to_vec(),
+        counts: vec![0; 1 << attributes.len()],
+    };
+    Round::Compare {
+        tables: vec![table(&[]), table(&[0]), table(&[1]), table(&[0, 1])],
+        variance,
+    }
+}
+
+fn compared(rounds: &Rounds) -> i64 {
+    let distances = rounds.results.iter().map(|result| match result {
+        RoundResult::Compared { distances, .. } => distances.iter().sum(),
+        _ => 0,
+    });
+    distances.sum()
 }
 
 fn measured(rounds: &Rounds) -> i64 {
     let counts = rounds.results.iter().map(|result| match result {
         RoundResult::Measured { counts, .. } => counts[1],
-        RoundResult::Chosen { .. } => 0,
+        RoundResult::Chosen { .. } | RoundResult::Compared { .. } => 0,
     });
     counts.sum()
 }
@@ -130,6 +152,25 @@ fn audit_adaptive_tables() {
     // The mutant has half of σ for the same ρ.
     let less = mechanism("2", 1, vec![measure(ratio(1, 2))]);
     let found = black_box(&less, [&still, &moved], 12_000, delta, measured);
+    assert_eq!(
+        found.verdict(epsilon, delta),
+        FindingVerdict::Refuted,
+        "{found:?}"
+    );
+
+    // Comparing: a row moves each of four distances by one. Their sum moves by 4, and has noise of 4σ², so it is as telling as all of them.
+    let right = mechanism("0.5", 1, vec![compare(ratio(4, 1))]);
+    let found = black_box(&right, [&still, &moved], 4_000, delta, compared);
+    assert_eq!(
+        found.verdict(epsilon, delta),
+        FindingVerdict::Consistent,
+        "{found:?}"
+    );
+    let mutant = AdaptiveTables {
+        mutant: Some(Mutant::DistancesAreOne),
+        ..mechanism("0.5", 1, vec![compare(ratio(1, 1))])
+    };
+    let found = black_box(&mutant, [&still, &moved], 8_000, delta, compared);
     assert_eq!(
         found.verdict(epsilon, delta),
         FindingVerdict::Refuted,
@@ -218,6 +259,72 @@ proptest! {
         let (p, q) = (distribution(&mechanism, &round, counts), distribution(&mechanism, &round, more));
         prop_assert!(keeps(&p, &q, &ratio(7, 10)) && keeps(&q, &p, &ratio(7, 10)));
     }
+
+    /// A unit moves a distance by no more than its rows, though the distance is rounded.
+    #[test]
+    fn distances_move_as_far_as_rows(
+        counts in prop::array::uniform4(0u32..9),
+        expected in prop::array::uniform4(-2_000i64..2_000),
+        added in prop::collection::vec(0usize..4, 0..4),
+    ) {
+        let mut more = counts;
+        added.iter().for_each(|cell| more[*cell] += 1);
+        let distance = |counts: [u32; 4]| {
+            let input = cells(counts);
+            let table = Expected { attributes: vec![0, 1], counts: expected.to_vec() };
+            Tables::new(&input, &[2, 2]).distance(&table)
+        };
+        prop_assert!((distance(counts) - distance(more)).unsigned_abs() <= added.len() as u64);
+    }
+}
+
+#[test]
+fn distances_are_charged_for_all_tables_together() {
+    let round = compare(ratio(4, 1));
+    // K·Δ₁²/2σ²: four tables; two rows; rows that go and rows that come.
+    assert_eq!(mechanism("1", 1, vec![]).cost(&round), Some(rho("0.5")));
+    assert_eq!(mechanism("1", 2, vec![]).cost(&round), Some(rho("2")));
+    let changed = AdaptiveTables::new(
+        rho("1"),
+        vec![2, 2],
+        1,
+        Neighbors::ChangeOne,
+        Arc::new(Always(vec![])),
+    );
+    assert_eq!(changed.unwrap().cost(&round), Some(rho("2")));
+    // Hardly any noise: the distances of 3, 1, 0 and 2 rows from none, and from a row and a half.
+    let run = |round: Round| mechanism("1e9", 1, vec![round]).run(&cells([3, 1, 0, 2]), [1; 32]);
+    let RoundResult::Compared {
+        distances, tables, ..
+    } = &run(compare(ratio(1, 1_000_000))).results[0]
+    else {
+        panic!("distances")
+    };
+    assert_eq!((&distances[..], tables.len()), (&[6, 6, 6, 6][..], 4));
+    let half = Expected {
+        attributes: vec![0],
+        counts: vec![STEPS_PER_ROW * 3 / 2, 2 * STEPS_PER_ROW],
+    };
+    let of = |tables: Vec<Expected>| {
+        let rounds = run(Round::Compare {
+            tables,
+            variance: ratio(1, 1_000_000),
+        });
+        match rounds.results.into_iter().next() {
+            Some(RoundResult::Compared { distances, .. }) => distances,
+            _ => Vec::new(),
+        }
+    };
+    assert_eq!(of(vec![half.clone()]), [2], "2.5 and 0, rounded down");
+    let short = Expected {
+        counts: vec![0],
+        ..half.clone()
+    };
+    let nowhere = Expected {
+        attributes: vec![2],
+        ..half
+    };
+    assert!(of(vec![]).is_empty() && of(vec![short]).is_empty() && of(vec![nowhere]).is_empty());
 }
 
 #[test]

@@ -549,6 +549,8 @@ mod tests {
                 10
             ],
             left_out: Vec::new(),
+            impossible: Vec::new(),
+            impossible_elsewhere: Vec::new(),
             workload: tables,
             model_cells: cells,
             first_deviation: 1.0,

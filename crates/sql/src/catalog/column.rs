@@ -269,7 +269,8 @@ fn number(value: &Value) -> Option<f64> {
     }
 }
 
-fn value(node: &Node<'_>, kind: Kind) -> Result<Value, Error> {
+/// A value of this kind.
+pub(super) fn value(node: &Node<'_>, kind: Kind) -> Result<Value, Error> {
     let wrong = |expected: &str| {
         node.wrong(
             format!("expected {expected}"),

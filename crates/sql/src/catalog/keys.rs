@@ -102,6 +102,16 @@ const SECTIONS: &[SectionKind] = &[
         about: "How a row leads to the unit that owns it, through a row of another private table.",
     },
     SectionKind {
+        section: "tables.*.impossible",
+        title: "`impossible` of a table",
+        about: "Rows that cannot be (structural zeros). A row breaks a rule if, in every column that the rule names, it has one of the values that are said. Synthetic rows never break one; nothing else depends on rules, and they cost nothing. Declare what cannot be, not what you do not see in the data.",
+    },
+    SectionKind {
+        section: "tables.*.impossible.*",
+        title: "Values of a column that a rule names",
+        about: "A value, a list of values, or one of these.",
+    },
+    SectionKind {
         section: "tables.*.limits",
         title: "`[tables.NAME.limits]`",
         about: "Limits of this table, instead of those of `[limits]`.",
@@ -285,6 +295,7 @@ pub(super) const KEYS: &[Key] = &[
     key("tables.*", "rows_per_unit", "whole number of at least 1", "no maximum is known", "The maximum number of rows that any unit has. With 1, answers are more exact. It is your word: if it does not hold, neither does the guarantee. `deniable check` verifies it.", "rows_per_unit = 1"),
     key("tables.*", "clustered", "true or false", "false", "Whether the rows of a unit lie next to each other: queries are then faster. Where that is not true they are right all the same.", "clustered = true"),
     key("tables.*", "keys", "list of lists of columns", "[]", "For public tables: sets of columns that identify a row, because no two rows agree in all of them.", r#"keys = [["code"], ["year", "region"]]"#),
+    key("tables.*", "impossible", "list of sections", "[]", "Rows that cannot be: none of them is ever a synthetic row.", r#"impossible = [{ age = { below = 16 }, marital = ["married", "widowed"] }]"#),
     key("tables.*", "limits", "section", "those of `[limits]`", "The limits of this table.", "limits = { groups = 1 }"),
     key("tables.*", "version", "text", "that of `[data]` alone", "The name of the present state of this table, beside the version of all data.", r#"version = "2026-11""#),
     key("tables.*", "columns", "section", "", "The columns that queries may use.", r#"columns = { id = { kind = "int" } }"#),
@@ -292,6 +303,13 @@ pub(super) const KEYS: &[Key] = &[
     key("tables.*.unit_through", "column", "name of a column", "", "The column here that names a row of the other table.", r#"column = "visit""#),
     key("tables.*.unit_through", "table", "name of a table", "", "The other table.", r#"table = "visits""#),
     key("tables.*.unit_through", "key", "name of a column", "", "The column of the other table that equals `column`. No two rows there have the same value, which is your word.", r#"key = "id""#),
+
+    key("tables.*.impossible", "*", "value, list of values, or section", "a rule names at least one", "A column, with the values that it does not have together with those of the other columns of the rule. Single values are among the declared `values`, whole numbers, or true and false.", r#"marital = ["married", "widowed"]"#),
+
+    key("tables.*.impossible.*", "from", "number, day or moment", "no lower end", "The first value that is meant.", "from = 75"),
+    key("tables.*.impossible.*", "below", "number, day or moment", "no upper end", "The first value that is no longer meant.", "below = 16"),
+    key("tables.*.impossible.*", "not", "value or list of values", "nothing", "All values are meant but these and NULL.", r#"not = "single""#),
+    key("tables.*.impossible.*", "null", "true or false", "nothing", "With `true`, NULL is meant; with `false`, every value that is not NULL.", "null = false"),
 
     key("tables.*.limits", "groups", "whole number of at least 1", "that of `[limits]`", "The maximum number of groups of a query to which one unit contributes.", "groups = 1"),
     key("tables.*.limits", "rows_per_group", "whole number of at least 1", "that of `[limits]`", "The maximum number of rows that one unit contributes to each group.", "rows_per_group = 2"),

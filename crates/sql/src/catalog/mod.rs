@@ -10,6 +10,7 @@ mod csv;
 mod document;
 mod engine;
 mod file;
+mod impossible;
 mod keys;
 mod naming;
 mod quantity;
@@ -27,6 +28,7 @@ pub(crate) use csv::UTF_16_HINT;
 pub(crate) use csv::declared as declared_format;
 pub use csv::{CsvFormat, Header};
 pub use engine::{Engine, EngineKind, Workers};
+pub use impossible::{Among, ImpossibleRows};
 pub use keys::reference;
 pub(crate) use naming::{NamesPersons, holds_persons, names_persons, names_something};
 pub use release::{Attribute, Cells, Hierarchy, Label, Marginal, Objective, PlannedRelease, ReleasePrice};
@@ -138,6 +140,8 @@ pub struct Table {
     pub columns: Vec<(String, Facts)>,
     /// Columns of text with declared values in which any other value is read as this one, which is declared too. NULL stays NULL.
     pub other: Vec<(String, String)>,
+    /// Rows that cannot be, so that no synthetic row is one of them.
+    pub impossible: Vec<ImpossibleRows>,
     /// What the curator calls the present state of this table beside the version of all data; part of what makes two questions the same.
     pub version: Option<String>,
     /// How its files are written, where they are CSV.
@@ -269,6 +273,7 @@ impl Table {
             limits: Limits::default(),
             columns: Vec::new(),
             other: Vec::new(),
+            impossible: Vec::new(),
             version: None,
             csv: CsvFormat::default(),
         }

@@ -3,6 +3,7 @@
 use super::column::column;
 use super::csv::{Header, format};
 use super::document::{Node, Place, Section};
+use super::impossible::impossible;
 use super::{Limits, ObjectAddress, Owner, ParquetTree, Provided, Root, Source, Table};
 use crate::Error;
 use crate::values::facts::{Facts, Kind, Range};
@@ -40,6 +41,12 @@ pub(super) fn table(node: &Node<'_>, surroundings: &Surroundings<'_>) -> Result<
     rows(&mut section, &mut table)?;
     if let Some(node) = section.take("keys") {
         table.keys = keys(&node, &table)?;
+    }
+    if let Some(node) = section.take("impossible") {
+        if public {
+            return Err(node.wrong("no synthetic rows are made of a public table", "drop this key"));
+        }
+        table.impossible = impossible(&node, &table)?;
     }
     let limits_place = section.place().clone();
     table.limits = limits(section.section("limits")?)?;

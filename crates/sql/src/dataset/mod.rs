@@ -43,8 +43,8 @@ pub use preview::Preview;
 pub use readable::readable;
 pub use regression::{Finding, Regressed, RegressionRequest, TestOf};
 pub use synthetic::{
-    ColumnCells, LeftOutColumn, MODEL_CELLS, SynthesisExplanation, SynthesisRequest, SyntheticColumn,
-    SyntheticRelease, SyntheticRows, batches_of_parquet, rows_as_json,
+    CheckRequest, ColumnCells, LeftOutColumn, MODEL_CELLS, SynthesisExplanation, SynthesisRequest,
+    SyntheticCheck, SyntheticColumn, SyntheticRelease, SyntheticRows, batches_of_parquet, rows_as_json,
 };
 pub use verification::{ComputedTwice, Judgement, Movement, Verification, VerifiedPlan};
 

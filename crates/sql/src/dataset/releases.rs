@@ -1,8 +1,8 @@
 //! Planned releases and synthetic rows of a dataset that many ask at once.
 
 use super::{
-    Dataset, ListedRelease, ReleaseExplanation, ReleaseRequest, ReleasedTables, SynthesisExplanation,
-    SynthesisRequest, SyntheticRelease, WantedTableError,
+    CheckRequest, Dataset, ListedRelease, ReleaseExplanation, ReleaseRequest, ReleasedTables,
+    SynthesisExplanation, SynthesisRequest, SyntheticCheck, SyntheticRelease, WantedTableError,
 };
 use crate::Error;
 use crate::dataset::blocking::{self, Stage};
@@ -105,5 +105,20 @@ impl Dataset {
     pub async fn synthesized(&self, wanted: &SynthesisRequest) -> Result<Option<SyntheticRelease>, Error> {
         let wanted = wanted.clone();
         self.waiting(move |dataset| dataset.synthesized(&wanted)).await
+    }
+
+    /// Spends more for a private score of rows that were made: how far they are from the data, on tables that were not measured. The same check of the same rows gives the same score for nothing. Goes on if its future is dropped.
+    ///
+    /// # Errors
+    /// When ε is zero, every table that matters was measured, the budget or the ledger refuses, or the data cannot be read.
+    pub async fn check_synthesis(
+        &self,
+        wanted: &CheckRequest,
+        made: &SyntheticRelease,
+        mut watch: impl FnMut(Stage) + Send + 'static,
+    ) -> Result<SyntheticCheck, Error> {
+        let (wanted, made) = (wanted.clone(), made.clone());
+        self.waiting(move |dataset| dataset.check_synthesis(&wanted, &made, &mut watch))
+            .await
     }
 }

@@ -2,7 +2,8 @@
 
 use crate::Error;
 use crate::catalog::{
-    Attribute, Catalog, ChosenColumns, Objective, Owner, PlannedRelease, ReleasePrice, of_columns,
+    Attribute, Catalog, ChosenColumns, ImpossibleRows, Objective, Owner, PlannedRelease, ReleasePrice, Table,
+    of_columns,
 };
 use crate::price::quantity;
 use crate::price::question::Claims;
@@ -12,7 +13,7 @@ use accounting::{Delta, Epsilon, PrivacyUnit};
 use mechanism::{Charge, Stated};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
-use synthesis::{Field, Method, Plan, Settings, Wanted};
+use synthesis::{CodesOf, Field, Impossible, Method, Plan, Settings, Wanted};
 use tables::Domain;
 
 /// Which way of making rows a saved release is of: raised when the same request comes to mean something else.
@@ -42,6 +43,10 @@ pub(crate) struct DeclaredRows {
     /// The columns as a release without tables: what is counted is decided while it is measured.
     pub(crate) release: PlannedRelease,
     pub(crate) left_out: Vec<(String, &'static str)>,
+    /// Declared rules that every row keeps, as people read them.
+    pub(crate) kept: Vec<String>,
+    /// Declared rules that name a column of which no rows are made.
+    pub(crate) not_kept: Vec<String>,
     pub(crate) epsilon: Epsilon,
     pub(crate) delta: Delta,
     settings: Settings,
@@ -69,7 +74,11 @@ impl DeclaredRows {
             ));
         }
         let (epsilon, delta) = price(asked, catalog)?;
-        let ChosenColumns { attributes, left_out } = of_columns(table, asked.columns, asked.bins)?;
+        let ChosenColumns {
+            mut attributes,
+            left_out,
+        } = of_columns(table, asked.columns, asked.bins)?;
+        let rules = Rules::new(table, &mut attributes)?;
         if !(1..=MOST_CELLS).contains(&asked.cells) {
             return Err(Error::refused(
                 format!("a model has between 1 and {MOST_CELLS} cells"),
@@ -80,6 +89,7 @@ impl DeclaredRows {
             method: asked.method,
             wanted: wanted(asked.wanted, &attributes)?,
             cells: asked.cells,
+            impossible: rules.of_codes,
         };
         let labelled = attributes.iter().map(|attribute| {
             let labels = labels_of(&attribute.cells);
@@ -100,6 +110,8 @@ impl DeclaredRows {
         Ok(Self {
             release,
             left_out,
+            kept: rules.kept,
+            not_kept: rules.not_kept,
             epsilon,
             delta,
             settings,
@@ -150,10 +162,92 @@ impl DeclaredRows {
             &catalog.unit,
         );
         Ok(RowsPlan {
-            plan: plan.map_err(refused)?,
+            plan: plan.map_err(|error| self.refused(error))?,
             declared: self,
             tabulation,
         })
+    }
+}
+
+impl DeclaredRows {
+    /// What the planner of rows says, with the names of columns.
+    fn refused(&self, error: synthesis::Error) -> Error {
+        let synthesis::Error::RulesTooLarge { cells, most, widest } = &error else {
+            return refused(error);
+        };
+        let names: Vec<&str> = widest
+            .iter()
+            .filter_map(|place| self.release.attributes.get(*place))
+            .map(|attribute| attribute.name.as_str())
+            .collect();
+        let fits = match *cells <= MOST_CELLS as f64 {
+            true => format!("say --model-cells {cells:.0}, which fits"),
+            false => format!(
+                "at most {MOST_CELLS} cells fit: use wider bins with --bins, or fewer columns with --columns"
+            ),
+        };
+        Error::refused(
+            format!(
+                "the rows that are declared impossible hold columns together, {} for one, that need a model of {cells:.0} cells, and it may have {most}",
+                names.join(" and "),
+            ),
+            format!("{fits}; nothing was charged"),
+        )
+    }
+}
+
+/// Declared rules for the columns that rows are made with.
+struct Rules {
+    of_codes: Vec<Impossible>,
+    kept: Vec<String>,
+    not_kept: Vec<String>,
+}
+
+impl Rules {
+    /// Cuts bins where rules begin and end, so that each cell keeps a rule or does not, whichever of its values is drawn.
+    fn new(table: &Table, attributes: &mut [Attribute]) -> Result<Self, Error> {
+        let mut rules = Self {
+            of_codes: Vec::new(),
+            kept: Vec::new(),
+            not_kept: Vec::new(),
+        };
+        let place_of = |attributes: &[Attribute], name: &str| {
+            attributes.iter().position(|attribute| attribute.column == name)
+        };
+        // What a rule says without one of its columns is nothing: with the right value there, every row is possible.
+        let (named, others): (Vec<&ImpossibleRows>, Vec<&ImpossibleRows>) =
+            table.impossible.iter().partition(|rule| {
+                let mut columns = rule.columns.iter();
+                columns.all(|(name, _)| place_of(attributes, name).is_some())
+            });
+        rules.not_kept = others.iter().map(ToString::to_string).collect();
+        for (name, among) in named.iter().flat_map(|rule| &rule.columns) {
+            if let Some(place) = place_of(attributes, name) {
+                attributes[place].cells = attributes[place].cells.cut(&among.cuts());
+            }
+        }
+        for rule in named {
+            let mut parts = Vec::new();
+            for (name, among) in &rule.columns {
+                let Some(attribute) = place_of(attributes, name) else {
+                    continue;
+                };
+                let codes = among.codes(&attributes[attribute].cells).map_err(|_| {
+                    Error::refused(
+                        format!("the rule `{rule}` would cut a period of `{name}` in two"),
+                        "write a day or moment at which one of its periods begins under `impossible` in the catalog; `--explain` without the rule shows them; nothing was charged",
+                    )
+                })?;
+                parts.push(CodesOf { attribute, codes });
+            }
+            parts.sort_by_key(|part| part.attribute);
+            rules.kept.push(rule.to_string());
+            // A rule that says of a column what none of its values is forbids nothing.
+            if parts.iter().all(|part| !part.codes.is_empty()) {
+                rules.of_codes.push(Impossible { parts });
+            }
+        }
+        Ok(rules)
     }
 }
 

@@ -3,7 +3,7 @@
 //! First each attribute alone. Then a table is chosen among those that the wanted ones are made of: the more wanted tables it has attributes in common with, and the further off the model is beyond what noise
 //! alone would give, the likelier. It is measured, and the model fitted. Where that changed the model by no more than noise would, later rounds get twice the accuracy.
 
-use super::{Rounds, SAFE, STEPS_A_ROUND, epsilon_of_choice, in_steps, measured};
+use super::{Rounds, SAFE, SAMPLED, STEPS_A_ROUND, epsilon_of_choice, in_steps, measured};
 use crate::model::shape::Shape;
 use crate::model::{Model, tree};
 use accounting::Rho;
@@ -17,8 +17,6 @@ const ROUNDS_AN_ATTRIBUTE: f64 = 8.0;
 const MEASURING: f64 = 0.9;
 /// The mean distance of Gaussian noise of deviation 1 from zero: √(2/π).
 const MEAN_DISTANCE: f64 = 0.797_884_560_802_865_4;
-/// Tables that no clique tells are read off so many rows of the model.
-const SAMPLED: usize = 60_000;
 
 /// What measuring costs in a round, to begin with.
 pub(super) fn measuring(attributes: usize, rho: f64) -> f64 {
@@ -51,7 +49,7 @@ impl<'a> Aim<'a> {
         Self {
             rounds,
             tables: tables(rounds),
-            model: Model::new(&rounds.sizes),
+            model: Model::new(&rounds.sizes, &rounds.impossible),
             seen: 0,
             measuring,
             choosing: measuring * (1.0 - MEASURING) / MEASURING,
@@ -94,7 +92,7 @@ impl<'a> Aim<'a> {
 
     /// Tables that may be measured now: those that the model stays small with, and that noise would not drown. Each with what the model says of it, and its penalty.
     fn candidates(&self, share: f64) -> Vec<(Candidate, Vec<f64>)> {
-        let sets = self.model.sets();
+        let (sets, held) = (self.model.sets(), self.model.held());
         let deviation = self.rounds.variance_for(self.measuring).sqrt();
         let limit = self.rounds.cells * share;
         let mut rows = None;
@@ -109,7 +107,7 @@ impl<'a> Aim<'a> {
             }
             let known = sets.contains(attributes);
             if !known {
-                let mut more = sets.clone();
+                let mut more = held.clone();
                 more.push(attributes.clone());
                 if tree::size(&more, &self.rounds.sizes) > limit.max(self.model.cells() as f64) {
                     continue;

@@ -5,13 +5,16 @@ mod independent;
 mod mst;
 
 use crate::model::Measured;
-use crate::{Error, Method, Settings, Wanted};
+use crate::{Error, Impossible, Method, Settings, Wanted};
 use accounting::{Epsilon, Neighbors, Rho};
 use exact::{Rational, from_f64, to_f64_nearest};
 use mechanism::{Asking, Round, RoundResult, Strategy};
 
 /// Steps of mirror descent after each round: the model begins where it was.
 const STEPS_A_ROUND: usize = 40;
+
+/// Tables that no clique tells are read off so many rows of the model.
+const SAMPLED: usize = 60_000;
 
 /// A part of ρ is kept back, so that no rounding asks for more than there is.
 const SAFE: f64 = 1.0 - 1e-9;
@@ -22,6 +25,8 @@ pub(crate) struct Rounds {
     pub(crate) sizes: Vec<u32>,
     pub(crate) method: Method,
     pub(crate) wanted: Vec<Wanted>,
+    /// Which rows cannot be.
+    pub(crate) impossible: Vec<Impossible>,
     /// How many cells the model may have.
     pub(crate) cells: f64,
     pub(crate) rho: f64,
@@ -46,6 +51,7 @@ impl Rounds {
             sizes: sizes.to_vec(),
             method: settings.method,
             wanted: settings.wanted.clone(),
+            impossible: settings.impossible.clone(),
             cells: settings.cells as f64,
             rho: to_f64_nearest(rho.as_rational()),
             moved_squared: sides * (rows as f64) * (rows as f64),
@@ -87,7 +93,7 @@ pub(crate) fn first_variance(method: Method, attributes: usize, moved_squared: f
 }
 
 /// A variance as a rational number of few digits, at least as large.
-fn rounded_up(variance: f64) -> Rational {
+pub(crate) fn rounded_up(variance: f64) -> Rational {
     let tiny = 1.0 / 65_536.0;
     let steps = (variance / tiny).ceil().clamp(1.0, 1e15);
     from_f64(steps * tiny).expect("finite")
@@ -113,12 +119,12 @@ pub(crate) fn measured(result: &RoundResult) -> Option<Measured> {
             counts: counts.iter().map(|count| *count as f64).collect(),
             variance: to_f64_nearest(twice_variance.as_rational()) / 2.0,
         }),
-        RoundResult::Chosen { .. } => None,
+        RoundResult::Chosen { .. } | RoundResult::Compared { .. } => None,
     }
 }
 
 /// Counts in the steps that scores are in.
-fn in_steps(counts: &[f64]) -> Vec<i64> {
+pub(crate) fn in_steps(counts: &[f64]) -> Vec<i64> {
     let steps = mechanism::STEPS_PER_ROW as f64;
     counts
         .iter()

@@ -1,7 +1,9 @@
 //! Each attribute alone, and the pairs of a tree over all of them (McKenna, Miklau and Sheldon 2021).
 
-use super::{Rounds, SAFE, STEPS_A_ROUND, epsilon_of_choice, in_steps, measured};
-use crate::model::Model;
+use super::{Rounds, SAFE, SAMPLED, STEPS_A_ROUND, epsilon_of_choice, in_steps, measured};
+use crate::impossible;
+use crate::model::shape::Shape;
+use crate::model::{Model, tabulated, tree};
 use accounting::Rho;
 use mechanism::{Asking, Candidate, Round, RoundResult};
 
@@ -38,7 +40,7 @@ impl<'a> Mst<'a> {
         }
         self.pairs
             .iter()
-            .filter(|(pair, _)| parts[pair[0]] != parts[pair[1]])
+            .filter(|(pair, _)| parts[pair[0]] != parts[pair[1]] && self.fits(chosen, pair))
             .map(|(pair, expected)| Candidate {
                 attributes: pair.clone(),
                 expected: expected.clone(),
@@ -46,6 +48,18 @@ impl<'a> Mst<'a> {
                 penalty: 0,
             })
             .collect()
+    }
+}
+
+impl Mst<'_> {
+    /// Whether the model stays small with one more pair. Pairs of a tree alone always do; with what rules hold together they may not.
+    fn fits(&self, chosen: &[&[usize]], pair: &[usize]) -> bool {
+        if self.rounds.impossible.is_empty() {
+            return true;
+        }
+        let pairs = chosen.iter().copied().chain([pair]).map(<[usize]>::to_vec);
+        let sets: Vec<Vec<usize>> = pairs.chain(impossible::sets(&self.rounds.impossible)).collect();
+        tree::size(&sets, &self.rounds.sizes) <= self.rounds.cells
     }
 }
 
@@ -57,20 +71,26 @@ impl Asking for Mst<'_> {
             return Some(self.rounds.measure(&[released.len()], part / count as f64));
         }
         if self.model.is_none() {
-            let mut model = Model::new(&self.rounds.sizes);
+            let mut model = Model::new(&self.rounds.sizes, &self.rounds.impossible);
             released
                 .iter()
                 .filter_map(measured)
                 .for_each(|table| model.add(&table));
             model.rebuild();
             model.fit(10 * STEPS_A_ROUND);
+            let mut rows = None;
             for first in 0..count {
                 for second in first + 1..count {
                     let cells = u64::from(self.rounds.sizes[first]) * u64::from(self.rounds.sizes[second]);
                     if cells as f64 <= self.rounds.cells {
                         let pair = vec![first, second];
-                        let expected = in_steps(&model.table(&pair)?);
-                        self.pairs.push((pair, expected));
+                        // Rules may connect a pair through others, so that no clique has both.
+                        let expected = model.table(&pair).unwrap_or_else(|| {
+                            let rows = rows.get_or_insert_with(|| model.rows(SAMPLED, 0));
+                            let shape = Shape::of(&pair, &self.rounds.sizes);
+                            tabulated(rows, &shape, model.total() / SAMPLED as f64)
+                        });
+                        self.pairs.push((pair, in_steps(&expected)));
                     }
                 }
             }
@@ -80,7 +100,7 @@ impl Asking for Mst<'_> {
             .iter()
             .filter_map(|result| match result {
                 RoundResult::Chosen { attributes, .. } => Some(&attributes[..]),
-                RoundResult::Measured { .. } => None,
+                _ => None,
             })
             .collect();
         let candidates = self.candidates(&chosen);

@@ -9,6 +9,7 @@ pub(crate) use rows::tabulated;
 pub(crate) mod shape;
 pub(crate) mod tree;
 
+use crate::impossible::{self, Impossible};
 use math::{exp, ln};
 use shape::{Shape, summed, within};
 use tree::Tree;
@@ -53,10 +54,16 @@ struct Known {
 #[derive(Clone, Debug)]
 pub struct Model {
     sizes: Vec<u32>,
+    /// Which rows cannot be.
+    rules: Vec<Impossible>,
     total: f64,
+    /// The standard deviation of the noise on it.
+    total_deviation: f64,
     /// Tables by more attributes first.
     known: Vec<Known>,
     tree: Tree,
+    /// For each clique, which of its cells some possible row has; empty where all have, because there are no rules.
+    possible: Vec<Vec<bool>>,
     /// The counts of each clique.
     counts: Vec<Vec<f64>>,
     /// The length of the last step that helped.
@@ -71,23 +78,31 @@ struct Point {
 }
 
 impl Model {
-    /// Of attributes with so many values each, of which nothing is known yet.
-    pub(crate) fn new(sizes: &[u32]) -> Self {
+    /// Of attributes with so many values each, of which nothing is known yet but which rows cannot be: rules that leave some row.
+    pub(crate) fn new(sizes: &[u32], rules: &[Impossible]) -> Self {
         let mut model = Self {
             sizes: sizes.to_vec(),
+            rules: rules.to_vec(),
             total: 1.0,
+            total_deviation: 0.0,
             known: Vec::new(),
             tree: Tree::new(&[], sizes),
+            possible: Vec::new(),
             counts: Vec::new(),
             step: 0.0,
         };
-        model.counts = model.believed(&model.potentials());
+        model.rebuild();
         model
     }
 
     /// How many rows there seem to be.
     pub fn total(&self) -> f64 {
         self.total
+    }
+
+    /// The standard deviation of the noise on that number.
+    pub fn total_deviation(&self) -> f64 {
+        self.total_deviation
     }
 
     /// How many values each attribute has.
@@ -108,6 +123,13 @@ impl Model {
     /// The sets of attributes that were measured.
     pub(crate) fn sets(&self) -> Vec<Vec<usize>> {
         self.known.iter().map(|known| known.attributes.clone()).collect()
+    }
+
+    /// The sets of attributes that a tree has to hold together: those that were measured, and those of rules.
+    pub(crate) fn held(&self) -> Vec<Vec<usize>> {
+        let mut sets = self.sets();
+        sets.extend(impossible::sets(&self.rules));
+        sets
     }
 
     /// Whether two attributes are connected, so that the model can have them depend on each other.
@@ -148,8 +170,11 @@ impl Model {
 
     /// Makes the tree anew for what is known, and the number of rows.
     pub(crate) fn rebuild(&mut self) {
-        let sets = self.sets();
-        self.tree = Tree::new(&sets, &self.sizes);
+        self.tree = Tree::new(&self.held(), &self.sizes);
+        self.possible = match self.rules.is_empty() {
+            true => Vec::new(),
+            false => impossible::possible(&self.tree, &self.rules, &self.sizes),
+        };
         for place in 0..self.known.len() {
             let attributes = &self.known[place].attributes;
             // The smallest table before it that has all of its attributes.
@@ -173,12 +198,12 @@ impl Model {
             let known = &mut self.known[place];
             (known.source, known.places) = (source, places);
         }
-        self.total = self.estimated_total();
+        (self.total, self.total_deviation) = self.estimated_total();
         self.counts = self.believed(&self.potentials());
     }
 
-    /// The sums of the tables, each weighted by one over its variance. At least one row, so that there is something to share out.
-    fn estimated_total(&self) -> f64 {
+    /// The sums of the tables, each weighted by one over its variance. At least one row, so that there is something to share out. With its standard deviation.
+    fn estimated_total(&self) -> (f64, f64) {
         let (mut sum, mut weight) = (0.0, 0.0);
         for known in &self.known {
             let precision = known.precision / known.counts.len() as f64;
@@ -186,9 +211,9 @@ impl Model {
             weight += precision;
         }
         if weight > 0.0 {
-            (sum / weight).max(1.0)
+            ((sum / weight).max(1.0), (1.0 / weight).sqrt())
         } else {
-            1.0
+            (1.0, 0.0)
         }
     }
 
@@ -319,6 +344,12 @@ impl Model {
         let mut shared: Vec<Vec<f64>> = vec![Vec::new(); weights.len()];
         // From the leaves up: what each clique says of what it shares with its parent.
         for place in tree.order.iter().rev() {
+            if let Some(possible) = self.possible.get(*place) {
+                for (weight, possible) in weights[*place].iter_mut().zip(possible) {
+                    // The exponential of it is 0, whatever its factors are.
+                    *weight = if *possible { *weight } else { f64::NEG_INFINITY };
+                }
+            }
             let most = weights[*place].iter().copied().fold(f64::NEG_INFINITY, f64::max);
             for weight in &mut weights[*place] {
                 *weight = exp(*weight - most);
@@ -432,7 +463,7 @@ mod tests {
 
     fn fitted(seed: u64, sets: &[&[usize]]) -> (Model, Shape, Vec<f64>) {
         let (shape, values) = joint(seed, sets);
-        let mut model = Model::new(&SIZES);
+        let mut model = Model::new(&SIZES, &[]);
         for set in sets {
             model.add(&Measured {
                 attributes: set.to_vec(),
@@ -504,7 +535,7 @@ mod tests {
 
     #[test]
     fn noise_is_averaged_and_more_steps_help() {
-        let mut model = Model::new(&SIZES);
+        let mut model = Model::new(&SIZES, &[]);
         let measured = |counts: [f64; 2], variance| Measured {
             attributes: vec![0],
             counts: counts.to_vec(),

@@ -9,6 +9,9 @@ impl Model {
     ///
     /// In each clique, rows that agree on what it shares with its parent are dealt to its cells in proportion to their counts: each cell gets as many as expected, rounded up or down at random, so that
     /// tables of the rows are as near to those of the model as whole rows can be.
+    ///
+    /// No row is one of those that cannot be. In each clique, rows are dealt to cells that some possible row has and to no others. After the first clique, what a row has is such a cell; every such cell agrees with one in each
+    /// clique that follows (see `impossible::possible`), so there is always a cell to be dealt to. Each rule lies in a clique, and none of the cells that it names is one of those.
     pub fn rows(&self, count: usize, seed: u64) -> Vec<Vec<u32>> {
         let mut columns = vec![vec![0u32; count]; self.sizes.len()];
         for (number, place) in self.tree.order.iter().enumerate() {
@@ -21,7 +24,7 @@ impl Model {
             let given = self.shared_with_parent(*place);
             let rows = grouped(&columns, &given, groups, count);
             // The cells of each group, in order.
-            let cells = listed(&places, groups);
+            let cells = listed(&places, self.possible.get(*place), groups);
             let mut cell_of_row = vec![0u32; count];
             for (rows, cells) in rows.into_iter().zip(cells) {
                 deal(rows, &cells, counts, &mut random, &mut cell_of_row);
@@ -62,11 +65,13 @@ fn grouped(columns: &[Vec<u32>], given: &Shape, groups: usize, count: usize) -> 
     rows
 }
 
-/// The cells of each group.
-fn listed(places: &[u32], groups: usize) -> Vec<Vec<u32>> {
+/// The cells of each group that a row may be dealt to.
+fn listed(places: &[u32], possible: Option<&Vec<bool>>, groups: usize) -> Vec<Vec<u32>> {
     let mut cells: Vec<Vec<u32>> = vec![Vec::new(); groups];
     for (cell, group) in places.iter().enumerate() {
-        cells[*group as usize].push(cell as u32);
+        if possible.is_none_or(|possible| possible[cell]) {
+            cells[*group as usize].push(cell as u32);
+        }
     }
     cells
 }
@@ -138,7 +143,7 @@ mod tests {
     use super::*;
 
     fn model() -> Model {
-        let mut model = Model::new(&[2, 3, 2]);
+        let mut model = Model::new(&[2, 3, 2], &[]);
         let measured = |attributes: &[usize], counts: &[f64]| Measured {
             attributes: attributes.to_vec(),
             counts: counts.to_vec(),

@@ -71,7 +71,7 @@ const DIGITS: u32 = 6;
 
 /// `95%` or `0.95`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Confidence(pub(super) f64);
+pub(in crate::audit) struct Confidence(pub(in crate::audit) f64);
 
 impl FromStr for Confidence {
     type Err = String;

@@ -9,6 +9,8 @@ mod demo;
 mod judge;
 mod plant;
 
+pub(super) use judge::Confidence;
+
 use crate::terminal::CliError;
 
 /// Audit a model that was trained once, by canaries that were in its text or not

@@ -60,7 +60,7 @@ pub struct Label {
 
 impl Cells {
     /// A cell for each of these values, and for NULL if there is any.
-    pub(super) fn values(values: Vec<Value>, null: bool) -> Self {
+    pub(in crate::catalog) fn values(values: Vec<Value>, null: bool) -> Self {
         Self {
             parts: Parts::Values(values),
             null,
@@ -68,7 +68,7 @@ impl Cells {
     }
 
     /// A cell for each interval between edges, which ascend. `open`: and for what lies beyond.
-    pub(super) fn between(edges: Vec<Value>, open: bool, null: bool) -> Self {
+    pub(in crate::catalog) fn between(edges: Vec<Value>, open: bool, null: bool) -> Self {
         Self {
             parts: Parts::Between {
                 edges,
@@ -81,7 +81,7 @@ impl Cells {
     }
 
     /// A cell for each period that begins at one of these edges; the last edge ends the last period, and is no part of it.
-    pub(super) fn periods(edges: Vec<Value>, period: &str, null: bool) -> Self {
+    pub(in crate::catalog) fn periods(edges: Vec<Value>, period: &str, null: bool) -> Self {
         Self {
             parts: Parts::Between {
                 edges,
@@ -162,7 +162,7 @@ impl Cells {
 }
 
 /// A value as people write it.
-fn text_of(value: &Value) -> String {
+pub(crate) fn text_of(value: &Value) -> String {
     match value {
         Value::Null => "∅".to_owned(),
         Value::Bool(value) => value.to_string(),

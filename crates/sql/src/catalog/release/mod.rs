@@ -8,6 +8,7 @@ mod cells;
 mod columns;
 mod read;
 
+pub(super) use attribute::text_of;
 pub use attribute::{Attribute, Cells, Hierarchy, Label};
 pub(crate) use columns::{ChosenColumns, of_columns};
 pub(super) use read::{Known, releases};

@@ -15,7 +15,9 @@ fn every_key_of_the_table_is_read_and_no_other() {
         "[tables.People.limits]\n",
         &format!("[tables.People.limits]\n{more}"),
     );
-    read(&limited).unwrap();
+    // So are the values that rules name.
+    let rules = "clustered = true\nimpossible = [{ age = { from = 0, below = 16 }, zodiac = \"fish\" }, { rank = { not = [3, -1] }, income = { null = false } }]\n";
+    read(&limited.replace("clustered = true\n", rules)).unwrap();
     let taken: BTreeSet<(String, &str)> = TAKEN.with_borrow(Clone::clone);
     let listed: BTreeSet<(String, &str)> = KEYS
         .iter()

@@ -2,6 +2,7 @@
 
 mod answering;
 mod charging;
+mod check;
 mod flights;
 mod found_limits;
 mod from_release;

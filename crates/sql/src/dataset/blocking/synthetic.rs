@@ -55,7 +55,7 @@ impl Dataset {
             .transpose()
     }
 
-    fn planned_rows(&self, wanted: &SynthesisRequest) -> Result<RowsPlan, Error> {
+    pub(super) fn planned_rows(&self, wanted: &SynthesisRequest) -> Result<RowsPlan, Error> {
         #[cfg(test)]
         if planted(Mutant::BinsOfData) {
             let catalog = bounds_of_data(self.catalog());

@@ -1,6 +1,6 @@
 //! Synthetic rows beside what was measured, as people read it.
 
-use super::{SyntheticRelease, SyntheticRows};
+use super::{SyntheticCheck, SyntheticRelease, SyntheticRows};
 use report::{Column, Figure, HeatMap, Page, Scale, Table, grouped, significant};
 use synthesis::{Connection, MeasuredTable, PairReport, Report, Standing};
 
@@ -37,9 +37,9 @@ impl SyntheticRelease {
         conclusions(self, report)
     }
 
-    /// The comparison as a page.
-    pub fn to_page(&self, report: &Report) -> String {
-        page(self, report)
+    /// The comparison as a page, and the check of the rows, if there was one.
+    pub fn to_page(&self, report: &Report, check: Option<&SyntheticCheck>) -> String {
+        page(self, report, check)
     }
 }
 
@@ -143,6 +143,12 @@ fn conclusions(made: &SyntheticRelease, report: &Report) -> Vec<String> {
                 .to_owned(),
         );
     }
+    if !made.impossible.is_empty() {
+        lines.push(format!(
+            "no row breaks a rule of the catalog: {}; where the data does, the tables above are further off",
+            made.impossible.join("; ")
+        ));
+    }
     if !made.left_out.is_empty() {
         let names: Vec<&str> = made.left_out.iter().map(|(name, _)| name.as_str()).collect();
         lines.push(format!("columns that are not in the rows: {}", names.join(", ")));
@@ -151,15 +157,17 @@ fn conclusions(made: &SyntheticRelease, report: &Report) -> Vec<String> {
 }
 
 /// The comparison as a page.
-fn page(made: &SyntheticRelease, report: &Report) -> String {
+fn page(made: &SyntheticRelease, report: &Report, check: Option<&SyntheticCheck>) -> String {
+    let checked = check.map_or(String::new(), |check| format!("\n\n{}", check.paragraph()));
     let mut page = Page::new(
         format!("Synthetic rows of {}", made.table),
         format!(
-            "{}. {} rows, made of {} measured tables; the data seems to have {} rows. Everything here compares the rows with noisy counts that were measured, and nothing with the data, so it cost nothing. {}. {}{}",
+            "{}. {} rows, made of {} measured tables; the data seems to have {} rows. Everything here compares the rows with noisy counts that were measured, and nothing with the data, so it cost nothing{}. {}. {}{}{checked}",
             made.header(),
             report.rows,
             report.measured.len(),
             report.estimated_rows.round(),
+            check.map_or("", |_| "; the check at the end was paid for by itself"),
             conclusions(made, report).join(". "),
             pairs(report),
             never(report),

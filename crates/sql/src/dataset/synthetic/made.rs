@@ -74,6 +74,8 @@ pub struct SyntheticRelease {
     pub receipt: Option<Receipt>,
     /// Columns of which no rows are made, each with the reason.
     pub left_out: Vec<(String, &'static str)>,
+    /// Declared rules that no row breaks.
+    pub impossible: Vec<String>,
     release: Release,
     columns: Vec<Decoding>,
 }
@@ -108,6 +110,7 @@ impl SyntheticRelease {
             left,
             receipt,
             left_out: plan.declared.left_out.clone(),
+            impossible: plan.declared.kept.clone(),
             release: saved.release,
             columns: columns.collect(),
         }
@@ -171,6 +174,7 @@ impl SyntheticRelease {
             "repeated": self.repeated,
             "resumed": self.resumed,
             "left_out": left_out,
+            "impossible": self.impossible,
             "report": report,
             "release": self.release,
             "receipt": self.receipt,

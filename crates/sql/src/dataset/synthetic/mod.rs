@@ -1,9 +1,12 @@
 //! Synthetic rows: what they will be made of, and what was released.
 
+mod check;
 mod compared;
 mod made;
 mod rows;
 
+pub(crate) use check::SavedCheck;
+pub use check::{CheckRequest, SyntheticCheck};
 pub(crate) use made::SavedRows;
 pub use made::SyntheticRelease;
 pub use rows::{SyntheticColumn, SyntheticRows, batches_of_parquet, rows_as_json};
@@ -115,6 +118,12 @@ pub struct SynthesisExplanation {
     pub columns: Vec<ColumnCells>,
     /// Columns of which no rows are made, each with the reason.
     pub left_out: Vec<LeftOutColumn>,
+    /// Declared rules that no row breaks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub impossible: Vec<String>,
+    /// Declared rules that name a column which is not in the rows.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub impossible_elsewhere: Vec<String>,
     /// How many tables matter.
     pub workload: usize,
     /// How many cells the model may have.
@@ -191,6 +200,8 @@ pub(crate) fn explain(plan: &RowsPlan, catalog: &Catalog) -> Result<SynthesisExp
                 reason,
             })
             .collect(),
+        impossible: plan.declared.kept.clone(),
+        impossible_elsewhere: plan.declared.not_kept.clone(),
         workload: plan.plan.settings().wanted.len(),
         model_cells: plan.plan.settings().cells,
         first_deviation: plan.plan.first_deviation(),
@@ -260,6 +271,20 @@ impl SynthesisExplanation {
             text.push_str("not in the rows:\n");
             for column in &self.left_out {
                 let _ = writeln!(text, "  {}: {}", column.name, column.reason);
+            }
+        }
+        for (title, rules) in [
+            ("never in the rows, as declared:", &self.impossible),
+            (
+                "declared impossible, but with a column that is not in the rows:",
+                &self.impossible_elsewhere,
+            ),
+        ] {
+            if !rules.is_empty() {
+                let _ = writeln!(text, "{title}");
+            }
+            for rule in rules {
+                let _ = writeln!(text, "  {rule}");
             }
         }
         text.push_str("a row with a value that is in no cell counts nowhere; cells come from the catalog, never from the data\n");
