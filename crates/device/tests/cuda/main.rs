@@ -138,6 +138,12 @@ fn a_wrong_number_is_noticed() {
     }
 }
 
+/// What differs where any bit does.
+fn bits(outputs: &Outputs) -> Vec<Vec<u64>> {
+    let of = |values: &Vec<f64>| values.iter().map(|value| value.to_bits()).collect();
+    outputs.iter().map(|(_, values)| of(values)).collect()
+}
+
 /// The GPU, or `None` with a word why.
 fn gpu(products: Products) -> Option<Cuda> {
     match Cuda::open(0, products) {
@@ -160,12 +166,6 @@ fn a_gpu_computes_what_the_processor_does() {
     compare("the GPU", &outputs, &truth, single);
     assert!(integers == own, "grids are exact");
     let (again, _) = all(&cuda, true);
-    let bits = |outputs: &Outputs| -> Vec<Vec<u64>> {
-        outputs
-            .iter()
-            .map(|(_, values)| values.iter().map(|value| value.to_bits()).collect())
-            .collect()
-    };
     assert!(
         bits(&outputs) == bits(&again),
         "the same work gives the same bits"
@@ -230,14 +230,8 @@ fn kernels_take_factors_that_are_kept_rounded() {
         }
     });
     let (again, _) = all_of(&cuda, false, true);
-    let same = |(one, other): (&(String, Vec<f64>), &(String, Vec<f64>))| {
-        one.1
-            .iter()
-            .zip(&other.1)
-            .all(|(one, other)| one.to_bits() == other.to_bits())
-    };
     assert!(
-        outputs.iter().zip(&again).all(same),
+        bits(&outputs) == bits(&again),
         "the same work gives the same bits"
     );
 }
