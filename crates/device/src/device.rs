@@ -34,6 +34,11 @@ pub trait Device: Clone + Send {
     /// Whole numbers that live on the device.
     type Integers: Send;
 
+    /// How it computes where that is its own matter: another word wherever sums of gradients become others. Empty where nothing has to be said.
+    fn computes(&self) -> &'static str {
+        ""
+    }
+
     // Memory.
 
     /// Whether its memory is small enough to run out: then work is tried before it counts, and ends as [`crate::or_out_of_memory`] says.
@@ -42,10 +47,22 @@ pub trait Device: Clone + Send {
     }
     /// A vector of zeros.
     fn zeros(&self, len: usize) -> Self::Buffer;
+    /// A vector of zeros for what products take: activations, and gradients of outputs. Where the device rounds such factors anyway, it may keep them rounded, so that a number is what products take from the
+    /// moment it is written. Kernels of recurrent cells, of tokens and tables, and of whole vectors of parameters take no such vectors.
+    fn factors(&self, len: usize) -> Self::Buffer {
+        self.zeros(len)
+    }
     /// A copy on the device.
     fn upload(&self, values: &[Self::Scalar]) -> Self::Buffer;
     /// Overwrites the start of a vector that is at least as long.
     fn write(&self, values: &[Self::Scalar], into: &mut Self::Buffer);
+    /// Puts weights of examples into a vector, which grows if it has to; only as weights are they read then.
+    fn weigh(&self, values: &[Self::Scalar], into: &mut Self::Buffer) {
+        if self.len(into) < values.len() {
+            *into = self.zeros(values.len());
+        }
+        self.write(values, into);
+    }
     /// A copy here; waits for all work that it depends on.
     fn download(&self, buffer: &Self::Buffer) -> Vec<Self::Scalar>;
     /// A copy here of `len` numbers; waits for all work that they depend on.

@@ -25,7 +25,7 @@ mod shape;
 
 pub use allocator::give_memory_back;
 pub use cpu::{Cpu, one_row};
-pub use cuda::{Cuda, CudaError, Products, Vector};
+pub use cuda::{Cuda, CudaError, Floats, Products, Vector};
 pub use device::{Activation, Device};
 pub use dropout::Mask;
 pub use memory::{OutOfMemory, or_out_of_memory};

@@ -34,6 +34,13 @@
 //! Σ|xᵢyᵢ|, and the result is cut to 24 bits, which is 2^-23 once more. In all operations together that is at most (k + 2k/n)·2^-23·Σ|xᵢyᵢ| for k products, at least four an operation: 1.5k·2^-23, which is below θ(k) with
 //! [`HALVES`], u = 2^-22. Numbers below the normal ones were made 0 when they were rounded, so no factor is flushed.
 //!
+//! *Factors that are kept rounded.* A device may keep what products take as bf16 from the moment it is written (`Device::factors`). Then ā and ḡ *are* the numbers that lie there: all products, norms and sums read the same 16 bits, so
+//! nothing is rounded a second time, and what follows holds with ā for a. What a product wrote may be below the normal numbers, where our own kernels write 0. Whoever takes such
+//! numbers for 0 errs, over up to 2^23 columns, by a vector of length 2^-126·2^11.5 at most, so in ⟨aₜ, aₛ⟩ by at most 2^-114·(A′ₜ + A′ₛ) ≤ 2^-51·θA′ₜA′ₛ, because A′ ≥ √τ = 2^-40 and θ ≥ 2^-22. [`SLACK`] has room for that.
+//!
+//! *Tiles.* Where both inner products of a pair of steps are made on the chip and each pair is made once, ⟨aₜ, aₛ⟩ stands for ⟨aₛ, aₜ⟩ too. Each errs by what was said above, so the sum over all pairs does. Sums of products start anew after the same number
+//! of columns as products of matrices do, and are added to a total in `f32`, so depths are the same.
+//!
 //! *Weights.* A sum has w·aₜ in place of aₜ, where w is the example's weight, and that is rounded again: each number errs by at most (2^-24 + 2^-9 + 2^-33) of itself, or, where it falls below the normal numbers, by
 //! 2^-126. Weights below 2^-50 are taken for 0, so the latter is, over up to 2^23 columns, at most 2^-126·2^11.5 ≤ w·2^-64 ≤ w·2^-20·√τ. So what an example adds is at most w·ω·S away from w·Σ āₜ ⊗ ḡₜ, with ω = [`WEIGHING`] above
 //! 2^-9 + 2^-20 + 2^-24 + 2^-33, and at most w·(√N + ω·S) long. Norms are made so: (√N̂ + ω·Ŝ)² is what is added to a sum. Of a table that is both embedding and output layer, E + O with the first exact and the second rounded, the square is

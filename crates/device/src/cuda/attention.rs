@@ -32,8 +32,8 @@ impl Cuda {
                 heads.heads,
                 width,
                 scale,
-                projected.at(0, 3 * rows * width),
-                context.at(0, rows * width),
+                projected.place(0, 3 * rows * width),
+                context.place(0, rows * width),
                 logs.at(0, heads.rows())
             ],
         );
@@ -54,7 +54,7 @@ impl Cuda {
         assert!(self.has_attention(heads), "attention went another way");
         let (rows, width) = (heads.examples * heads.steps, heads.width());
         let scale = (factor * std::f64::consts::LOG2_E) as f32;
-        let (context, gradient) = (context.at(0, rows * width), gradient.at(0, rows * width));
+        let (context, gradient) = (context.place(0, rows * width), gradient.place(0, rows * width));
         let deltas = logs.at(heads.rows(), heads.rows());
         let logs = logs.at(0, heads.rows());
         self.gpu.launch(
@@ -72,11 +72,11 @@ impl Cuda {
                     width,
                     scale,
                     factor as f32,
-                    projected.at(0, 3 * rows * width),
+                    projected.place(0, 3 * rows * width),
                     gradient,
                     logs,
                     deltas,
-                    into.at(0, 3 * rows * width)
+                    into.place(0, 3 * rows * width)
                 ],
             );
         }

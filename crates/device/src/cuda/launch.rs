@@ -6,7 +6,7 @@ use super::open::Gpu;
 use super::vector::done;
 use cudarc::driver::{LaunchConfig, PushKernelArg};
 
-/// Threads of a block, in every kernel.
+/// Threads of a block, in nearly every kernel.
 pub(super) const THREADS: usize = 256;
 /// Blocks that fill any GPU; kernels that go through vectors take strides of as many.
 const BLOCKS: usize = 4096;
@@ -66,6 +66,11 @@ impl Gpu {
 
     /// A block for each number of `grid`.
     pub(super) fn launch(&self, name: &str, grid: (usize, usize), arguments: &[Argument]) {
+        self.launch_of(THREADS, name, grid, arguments);
+    }
+
+    /// The same, with blocks of so many threads.
+    pub(super) fn launch_of(&self, threads: usize, name: &str, grid: (usize, usize), arguments: &[Argument]) {
         if grid.0 == 0 || grid.1 == 0 {
             return;
         }
@@ -79,7 +84,7 @@ impl Gpu {
         }
         let shape = LaunchConfig {
             grid_dim: (grid.0 as u32, grid.1 as u32, 1),
-            block_dim: (THREADS as u32, 1, 1),
+            block_dim: (threads as u32, 1, 1),
             shared_mem_bytes: 0,
         };
         // SAFETY: the callers pass each kernel its parameters in order, with addresses from `Vector::at`, which checked that all that the kernel reaches lies within

@@ -18,6 +18,7 @@
 mod attention;
 mod cells;
 mod error;
+mod floats;
 mod grid;
 mod half;
 mod launch;
@@ -26,10 +27,12 @@ mod open;
 mod pointwise;
 mod product;
 mod rows;
+mod tiles;
 mod update;
 mod vector;
 
 pub use error::CudaError;
+pub use floats::Floats;
 pub use product::Products;
 pub use vector::Vector;
 
@@ -38,13 +41,12 @@ use crate::{
     SpanMut,
 };
 use launch::arguments;
-use norms::{address, steps};
+use norms::{address_in_full, steps};
 use open::Gpu;
-use product::{Factor, Into};
 use std::sync::Arc;
 use vector::done;
 
-type Numbers = Vector<f32>;
+type Numbers = Floats;
 
 /// An NVIDIA GPU, computing in `f32`. Clones share it.
 #[derive(Clone)]
@@ -102,16 +104,6 @@ fn optional(span: Option<Span<'_, Numbers>>, len: usize) -> u64 {
     span.map_or(0, |span| span.buffer.at(span.start, len))
 }
 
-fn factor(matrix: Matrix<'_, Numbers>) -> Factor<'_> {
-    Factor {
-        vector: matrix.buffer,
-        start: matrix.start,
-        row: matrix.row,
-        column: matrix.column,
-        batch: matrix.batch,
-    }
-}
-
 fn kind(activation: Activation) -> usize {
     match activation {
         Activation::Gelu => 0,
@@ -127,28 +119,46 @@ impl Device for Cuda {
     type Sums = Vector<f64>;
     type Integers = Vector<i64>;
 
+    fn computes(&self) -> &'static str {
+        match self.products {
+            Products::Half => "factors of bf16, kept so by transformers",
+            Products::Full | Products::Rounded => "",
+        }
+    }
+
     fn may_run_out(&self) -> bool {
         true
     }
 
     fn zeros(&self, len: usize) -> Numbers {
-        self.gpu.zeros(len)
+        Floats::single(self.gpu.zeros(len))
+    }
+
+    fn factors(&self, len: usize) -> Numbers {
+        match self.products {
+            Products::Half => Floats::half(self.gpu.zeros(len)),
+            Products::Full | Products::Rounded => self.zeros(len),
+        }
     }
 
     fn upload(&self, values: &[f32]) -> Numbers {
-        self.gpu.sent(values)
+        Floats::single(self.gpu.sent(values))
     }
 
     fn write(&self, values: &[f32], into: &mut Numbers) {
-        self.gpu.write(values, 0, into);
+        self.gpu.write_floats(values, into);
+    }
+
+    fn weigh(&self, values: &[f32], into: &mut Numbers) {
+        self.gpu.weigh(values, into);
     }
 
     fn download(&self, buffer: &Numbers) -> Vec<f32> {
-        self.gpu.read(buffer, 0..buffer.len())
+        self.gpu.read_floats(buffer, 0..buffer.len())
     }
 
     fn download_span(&self, from: Span<'_, Numbers>, len: usize) -> Vec<f32> {
-        self.gpu.read(from.buffer, from.start..from.start + len)
+        self.gpu.read_floats(from.buffer, from.start..from.start + len)
     }
 
     fn len(&self, buffer: &Numbers) -> usize {
@@ -157,15 +167,16 @@ impl Device for Cuda {
 
     fn clear(&self, buffer: &mut Numbers) {
         let len = buffer.len();
-        self.gpu.clear(buffer, 0..len);
+        self.gpu.clear_floats(buffer, 0..len);
     }
 
     fn clear_span(&self, span: SpanMut<'_, Numbers>, len: usize) {
-        self.gpu.clear(span.buffer, span.start..span.start + len);
+        self.gpu.clear_floats(span.buffer, span.start..span.start + len);
     }
 
     fn copy(&self, from: Span<'_, Numbers>, to: SpanMut<'_, Numbers>, len: usize) {
-        self.gpu.copy(from.buffer, from.start, to.buffer, to.start, len);
+        let (from, start) = (from.buffer.singles(), from.start);
+        self.gpu.copy(from, start, to.buffer.singles_mut(), to.start, len);
     }
 
     fn add(&self, from: Span<'_, Numbers>, to: SpanMut<'_, Numbers>, len: usize) {
@@ -206,29 +217,8 @@ impl Device for Cuda {
         beta: f64,
         c: MatrixMut<'_, Numbers>,
     ) {
-        let into = Into {
-            vector: c.buffer,
-            start: c.start,
-            row: c.row,
-            batch: c.batch,
-        };
-        let work = &mut *self.gpu.work();
-        let (alpha, beta) = (alpha as f32, beta as f32);
-        if self.products == Products::Half {
-            return self
-                .gpu
-                .multiply_rounded(work, product, alpha, factor(a), factor(b), beta, into);
-        }
-        self.gpu.multiply(
-            &work.blas,
-            self.products,
-            product,
-            alpha,
-            factor(a),
-            factor(b),
-            beta,
-            into,
-        );
+        self.gpu
+            .multiply_floats(self.products, product, [alpha as f32, beta as f32], a, b, c);
     }
 
     fn gather(
@@ -267,10 +257,13 @@ impl Device for Cuda {
         output: &mut Numbers,
     ) {
         let len = rows * width;
-        let from = from.map_or(0, |from| from.at(0, len));
-        let (bias, output) = (optional(bias, width), output.at(0, len));
-        self.gpu
-            .over("spread", len, arguments![len, width, bias, from, output]);
+        let from = from.map_or(0, |from| from.place(0, len));
+        let (bias, output) = (optional(bias, width), output.place(0, len));
+        self.gpu.over(
+            "spread",
+            len.div_ceil(4),
+            arguments![len, width, bias, from, output],
+        );
     }
 
     fn activate(

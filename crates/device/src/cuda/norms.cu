@@ -3,28 +3,42 @@
 
 // Every norm comes with a bound on its error: see rounding.rs, which makes the factors that these kernels take.
 
-extern "C" __global__ void square_norms(
-    size examples, size steps, size by_steps, double factor, const float* values, size stride, size width, double* sums
+// A part of the steps of each example: blockIdx.y of gridDim.y.
+extern "C" __global__ void square_parts(
+    size examples, size steps, size by_steps, double factor, word from, size stride, size width, double* parts
 ) {
     Rows rows(examples, steps, by_steps);
+    Place values(from);
+    unsigned first = steps * blockIdx.y / gridDim.y, end = steps * (blockIdx.y + 1) / gridDim.y;
     double total = 0.0;
-    for (unsigned t = 0; t < rows.steps; t++) {
-        const float* row = values + rows.row(blockIdx.x, t) * stride;
+    for (unsigned t = first; t < end; t++) {
+        size row = rows.row(blockIdx.x, t) * stride;
         float part = 0.0f;
-        for (size j = threadIdx.x; j < width; j += blockDim.x) part += row[j] * row[j];
+        for (size j = threadIdx.x; j < width; j += blockDim.x) part += values.one(row + j) * values.one(row + j);
         total += part;
     }
     total = block_sum(total);
-    if (threadIdx.x == 0) sums[blockIdx.x] += (total + steps * TINY) * factor;
+    if (threadIdx.x == 0) parts[(size)blockIdx.x * gridDim.y + blockIdx.y] = (total + (end - first) * TINY) * factor;
 }
 
 // The length of each row, a little more.
-extern "C" __global__ void row_lengths(const float* values, size stride, size width, float* lengths) {
-    const float* row = values + (size)blockIdx.x * stride;
+extern "C" __global__ void row_lengths(word from, size stride, size width, float* lengths) {
+    Place values(from);
+    size row = (size)blockIdx.x * stride;
     float part = 0.0f;
-    for (size j = threadIdx.x; j < width; j += blockDim.x) part += row[j] * row[j];
+    for (size j = threadIdx.x; j < width; j += blockDim.x) part += values.one(row + j) * values.one(row + j);
     part = block_sum(part);
     if (threadIdx.x == 0) lengths[blockIdx.x] = sqrtf(part + (float)TINY);
+}
+
+// What is at least the square, of a computed one and the lengths of the steps.
+__device__ double square_bound(double total, double lengths, double error, double weighing) {
+    double square = total + error * lengths * lengths;
+    if (weighing > 0.0) {
+        double norm = sqrt(square < 0.0 ? 0.0 : square) + weighing * lengths;
+        square = norm * norm;
+    }
+    return square;
 }
 
 // A part of Σ (left + one)·right over the pairs of each example: blockIdx.y of gridDim.y.
@@ -55,12 +69,7 @@ extern "C" __global__ void pair_total(
     if (threadIdx.x == 0) {
         double total = 0.0;
         for (size part = 0; part < count; part++) total += parts[blockIdx.x * count + part];
-        double square = total + error * lengths * lengths;
-        if (weighing > 0.0) {
-            double norm = sqrt(square < 0.0 ? 0.0 : square) + weighing * lengths;
-            square = norm * norm;
-        }
-        sums[blockIdx.x] += square;
+        sums[blockIdx.x] += square_bound(total, lengths, error, weighing);
     }
 }
 
@@ -90,16 +99,17 @@ extern "C" __global__ void squares(
 
 // ‖Σ_t g_t‖² of each example.
 extern "C" __global__ void total_norms(
-    size examples, size steps, size by_steps, double factor, double error, size half, const float* values, size stride,
+    size examples, size steps, size by_steps, double factor, double error, size half, word from, size stride,
     size width, const float* lengths, double* sums
 ) {
     Rows rows(examples, steps, by_steps);
+    Place values(from);
     double total = 0.0, all = 0.0;
     for (size j = threadIdx.x; j < width; j += blockDim.x) {
         float sum = 0.0f;
         #pragma unroll 8
         for (unsigned t = 0; t < rows.steps; t++) {
-            float value = values[rows.row(blockIdx.x, t) * stride + j];
+            float value = values.one(rows.row(blockIdx.x, t) * stride + j);
             sum += half ? rounded(value) : value;
         }
         total += (double)sum * sum;
@@ -147,7 +157,7 @@ extern "C" __global__ void token_parts(
 }
 
 // Adds the parts of each example, in order.
-extern "C" __global__ void token_norms(size n, size count, const double* parts, double* sums) {
+extern "C" __global__ void add_up(size n, size count, const double* parts, double* sums) {
     EACH(i, n) {
         double total = 0.0;
         for (size part = 0; part < count; part++) total += parts[i * count + part];
@@ -158,10 +168,11 @@ extern "C" __global__ void token_norms(size n, size count, const double* parts, 
 // `products` holds ⟨embedded_t, a_s⟩ of the examples from `first` on; `heights` and `lengths` are those of all rows of both factors.
 extern "C" __global__ void tied_total(
     size examples, size steps, size by_steps, size first, double error, double weighing, const unsigned* tokens,
-    const float* products, const float* heights, const float* lengths, const float* widths, const float* logits,
+    const float* products, const float* heights, const float* lengths, const float* widths, word from,
     size stride, size width, double* sums
 ) {
     Rows rows(examples, steps, by_steps);
+    Place logits(from);
     unsigned example = first + blockIdx.x, pairs = rows.steps * rows.steps;
     const float* product = products + (size)blockIdx.x * pairs;
     double total = 0.0, bound = 0.0;
@@ -169,7 +180,7 @@ extern "C" __global__ void tied_total(
         unsigned t = i / rows.steps, s = i % rows.steps;
         size token = tokens[rows.row(example, t)];
         if (token >= width) __trap();
-        double logit = logits[rows.row(example, s) * stride + token];
+        double logit = logits.one(rows.row(example, s) * stride + token);
         total += 2.0 * (double)product[i] * logit;
         bound += 2.0 * (double)heights[rows.row(example, t)] * (double)lengths[rows.row(example, s)] * fabs(logit);
     }
@@ -210,9 +221,10 @@ extern "C" __global__ void to_half(
 // A weight that is 0, or so small that what it leaves would be below the normal numbers, makes zeros, whatever the row holds.
 extern "C" __global__ void to_half_weighted(
     size examples, size steps, size by_steps, size first, size scaled, const float* weights, size n, size width,
-    size stride, size pitch, size quads, const float* from, unsigned short* to
+    size stride, size pitch, size quads, word place, unsigned short* to
 ) {
     Rows rows(examples, steps, by_steps);
+    Place from(place);
     if (quads) {
         unsigned quarter = width / 4;
         EACH(i, n / 4) {
@@ -222,7 +234,7 @@ extern "C" __global__ void to_half_weighted(
             uint2 both = {0, 0};
             if (fabsf(weight) > LEAST_WEIGHT) {
                 // Rounded before it is weighted: what is weighted is a factor of the gradient.
-                float4 x = ((const float4*)(from + row * stride))[j];
+                float4 x = from.four(row * stride + 4 * j);
                 x = make_float4(rounded(x.x), rounded(x.y), rounded(x.z), rounded(x.w));
                 both = halves_of(x, scaled ? weight : 1.0f);
             }
@@ -233,7 +245,7 @@ extern "C" __global__ void to_half_weighted(
             size line = i / width, j = i % width, row = first + line;
             float weight = weights[rows.example(row)];
             unsigned short value = 0;
-            if (fabsf(weight) > LEAST_WEIGHT) value = half_of((scaled ? weight : 1.0f) * rounded(from[row * stride + j]));
+            if (fabsf(weight) > LEAST_WEIGHT) value = half_of((scaled ? weight : 1.0f) * rounded(from.one(row * stride + j)));
             to[line * pitch + j] = value;
         }
     }
@@ -267,9 +279,10 @@ extern "C" __global__ void half_weights(
 
 // Sums of some rows each, blockIdx.y of gridDim.y; columns over blockIdx.x.
 extern "C" __global__ void sum_columns(
-    size examples, size steps, size by_steps, size half, const float* weights, const float* values, size stride, size width, float* parts
+    size examples, size steps, size by_steps, size half, const float* weights, word place, size stride, size width, float* parts
 ) {
     Rows rows(examples, steps, by_steps);
+    Place values(place);
     size count = examples * steps;
     size from = count * blockIdx.y / gridDim.y, to = count * (blockIdx.y + 1) / gridDim.y;
     size j = (size)blockIdx.x * blockDim.x + threadIdx.x;
@@ -277,7 +290,7 @@ extern "C" __global__ void sum_columns(
     float sum = 0.0f;
     for (size row = from; row < to; row++) {
         float weight = weights[rows.example(row)];
-        if (weight != 0.0f) sum += weight * (half ? rounded(values[row * stride + j]) : values[row * stride + j]);
+        if (weight != 0.0f) sum += weight * (half ? rounded(values.one(row * stride + j)) : values.one(row * stride + j));
     }
     parts[blockIdx.y * width + j] = sum;
 }

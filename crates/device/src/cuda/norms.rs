@@ -1,9 +1,11 @@
 //! Norms of examples' gradients, and weighted sums of them: products of matrices in full `f32` or of factors rounded to bf16, some examples or rows at a time.
 
+use super::floats::Floats;
 use super::half;
 use super::launch::{THREADS, arguments};
 use super::open::{Gpu, Work};
 use super::product::{Factor, Into, Number, Products};
+use super::tiles;
 use super::vector::Vector;
 use crate::rounding::{HALVES, Rounding, WEIGHING};
 use crate::{Order, Product, Rows, Scalar, Sequences};
@@ -22,7 +24,7 @@ const AT_ONCE: usize = 1024;
 /// Of one operation in `f32`.
 const ROUNDING: Rounding = Rounding::new(f32::ROUNDING);
 
-type Numbers<'a> = Rows<'a, Vector<f32>>;
+pub(super) type Numbers<'a> = Rows<'a, Floats>;
 
 /// The same for factors rounded to bf16, on tensor cores, whose sums err more.
 const HALVES_AT_ONCE: usize = 256;
@@ -34,13 +36,13 @@ fn depth(width: usize) -> usize {
 
 /// How products for norms are made: how their operations err, how many columns are added up in one go, and what rounding a weighted factor adds.
 #[derive(Clone, Copy)]
-struct Exactness {
-    rounding: Rounding,
-    at_once: usize,
-    weighing: f64,
+pub(super) struct Exactness {
+    pub(super) rounding: Rounding,
+    pub(super) at_once: usize,
+    pub(super) weighing: f64,
 }
 
-fn exactness(products: Products) -> Exactness {
+pub(super) fn exactness(products: Products) -> Exactness {
     match products {
         Products::Full | Products::Rounded => Exactness {
             rounding: ROUNDING,
@@ -56,7 +58,10 @@ fn exactness(products: Products) -> Exactness {
 }
 
 /// The same for products of matrices, made some columns at a time.
-fn depth_of_products<'a>(widths: impl Iterator<Item = usize> + Clone + 'a, at_once: usize) -> usize {
+pub(super) fn depth_of_products<'a>(
+    widths: impl Iterator<Item = usize> + Clone + 'a,
+    at_once: usize,
+) -> usize {
     let most = widths.clone().map(|width| width.min(at_once)).max().unwrap_or(0);
     most + widths.map(|width| width.div_ceil(at_once)).sum::<usize>() + 20
 }
@@ -75,23 +80,40 @@ macro_rules! steps {
 
 pub(super) use steps;
 
-/// Where rows are, all of them within their vector.
+/// Where rows are, all of them within their vector, for kernels that take both widths of numbers.
 pub(super) fn address(sequences: &Sequences, rows: &Numbers<'_>) -> u64 {
     let count = sequences.rows();
     if count == 0 {
         return 0;
     }
-    rows.buffer.at(rows.start, (count - 1) * rows.stride + rows.width)
+    rows.buffer
+        .place(rows.start, (count - 1) * rows.stride + rows.width)
+}
+
+/// The same for kernels that take numbers in full.
+pub(super) fn address_in_full(sequences: &Sequences, rows: &Numbers<'_>) -> u64 {
+    rows.buffer.singles();
+    address(sequences, rows)
 }
 
 /// The steps of examples from `first` on, each example a matrix of steps × width.
 fn by_example<'a>(sequences: &Sequences, rows: &Numbers<'a>, first: usize) -> Factor<'a> {
+    of_example(sequences, rows, rows.buffer.singles(), first)
+}
+
+/// The same of these rows in this vector.
+fn of_example<'a, T>(
+    sequences: &Sequences,
+    rows: &Numbers<'_>,
+    vector: &'a Vector<T>,
+    first: usize,
+) -> Factor<'a, T> {
     let example = match sequences.order {
         Order::Steps => 1,
         Order::Examples => sequences.steps,
     };
     Factor {
-        vector: rows.buffer,
+        vector,
         start: rows.start + first * example * rows.stride,
         row: sequences.step_stride() * rows.stride,
         column: 1,
@@ -108,18 +130,31 @@ fn some_columns<'a>(rows: &Numbers<'a>) -> impl Iterator<Item = Numbers<'a>> {
 }
 
 fn packed(vector: &mut Vector<f32>, width: usize, batch: usize) -> Into<'_> {
-    Into {
-        vector,
-        start: 0,
-        row: width,
-        batch,
-    }
+    Into::new(vector, 0, width, batch)
 }
 
 impl Gpu {
     pub(super) fn work(&self) -> MutexGuard<'_, Work> {
         // A panic elsewhere left no half-done work: what is queued is queued.
         self.work.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The steps of `count` examples from `first` on, rounded: as they are, or a copy.
+    pub(super) fn halves_of_examples<'h>(
+        &self,
+        into: &'h mut Vector<u16>,
+        sequences: &Sequences,
+        rows: &Numbers<'h>,
+        first: usize,
+        count: usize,
+    ) -> Factor<'h, u16> {
+        match rows.buffer.halves() {
+            Some(vector) => of_example(sequences, rows, vector, first),
+            None => {
+                let sizes = [sequences.steps, rows.width];
+                self.halved(into, by_example(sequences, rows, first), sizes, count)
+            }
+        }
     }
 
     /// See [`crate::Device::pair_norms`].
@@ -136,6 +171,10 @@ impl Gpu {
         let pairs = steps * steps;
         if examples == 0 || pairs == 0 {
             return;
+        }
+        let parts = inputs.len().max(gradients.len());
+        if products == Products::Half && parts <= 2 && tiles::are_worth_it(steps) {
+            return self.pair_norms_in_tiles(sequences, inputs, one, gradients, sums);
         }
         let exact = exactness(products);
         let widest = inputs.iter().chain(gradients).map(|rows| rows.width).max();
@@ -164,10 +203,9 @@ impl Gpu {
                 }
                 if products == Products::Half {
                     for (number, rows) in parts.iter().enumerate() {
-                        let rows_of = by_example(&sequences, rows, first);
                         let (sizes, columns) = ([steps, rows.width], exact.at_once);
-                        let add = number > 0;
-                        self.grams_of_halves(blas, &mut halves[0], rows_of, sizes, count, columns, add, into);
+                        let rows_of = self.halves_of_examples(&mut halves[0], &sequences, rows, first, count);
+                        self.grams_of_halves(blas, rows_of, sizes, count, columns, number > 0, into);
                     }
                     continue;
                 }
@@ -252,18 +290,17 @@ impl Gpu {
         let [heights, lengths] = self.lengths(&sequences, [&input, &gradient], lengths);
         for first in (0..examples).step_by(at_once) {
             let count = at_once.min(examples - first);
-            let (before, after) = (
-                by_example(&sequences, &input, first),
-                by_example(&sequences, &gradient, first),
-            );
+            let sizes = [height, steps, width];
             if products == Products::Half {
-                let [left, right, _] = &mut *halves;
-                let before = self.halved(left, before, [steps, height], count);
-                let after = self.halved(right, after, [steps, width], count);
-                let sizes = [height, steps, width];
+                let [left, right, ..] = &mut *halves;
+                let before = self.halves_of_examples(left, &sequences, &input, first, count);
+                let after = self.halves_of_examples(right, &sequences, &gradient, first, count);
                 self.products_of_examples(blas, exact.at_once, sizes, count, before, after, scratch);
             } else {
-                let sizes = [height, steps, width];
+                let (before, after) = (
+                    by_example(&sequences, &input, first),
+                    by_example(&sequences, &gradient, first),
+                );
                 self.products_of_examples(blas, exact.at_once, sizes, count, before, after, scratch);
             }
             let values = scratch.at(0, count * numbers);
@@ -354,13 +391,19 @@ impl Gpu {
     /// See [`crate::Device::square_norms`].
     pub(super) fn square_norms(&self, sequences: Sequences, rows: Numbers<'_>, sums: &mut Vector<f64>) {
         let values = address(&sequences, &rows);
-        let sums = sums.at(0, sequences.examples);
+        let examples = sequences.examples;
         let factor = ROUNDING.squares(depth(rows.width), sequences.steps);
+        let parts = sequences.steps.div_ceil(8).clamp(1, 32);
+        let doubles = &mut self.work().doubles;
+        self.reserve(doubles, examples * parts);
+        let partial = doubles.at(0, examples * parts);
         self.launch(
-            "square_norms",
-            (sequences.examples, 1),
-            steps![sequences, factor, values, rows.stride, rows.width, sums],
+            "square_parts",
+            (examples, parts),
+            steps![sequences, factor, values, rows.stride, rows.width, partial],
         );
+        let sums = sums.at(0, examples);
+        self.over("add_up", examples, arguments![examples, parts, partial, sums]);
     }
 
     /// See [`crate::Device::token_norms`].
@@ -378,7 +421,7 @@ impl Gpu {
         let lengths = lengths.at(0, count);
         self.row_lengths(&sequences, &gradient, lengths);
         let (tokens, sums) = (tokens.at(0, count), sums.at(0, sequences.examples));
-        let values = address(&sequences, &gradient);
+        let values = address_in_full(&sequences, &gradient);
         let (stride, width) = (gradient.stride, gradient.width);
         // The other factor of each pair is 1, which is exact.
         let error = ROUNDING.pairs(depth(width), 0, sequences.steps);
@@ -392,11 +435,21 @@ impl Gpu {
             steps![sequences, error, tokens, values, stride, width, lengths, partial],
         );
         let examples = sequences.examples;
-        self.over(
-            "token_norms",
-            examples,
-            arguments![examples, parts, partial, sums],
+        self.over("add_up", examples, arguments![examples, parts, partial, sums]);
+    }
+
+    /// Rounded rows as `f32`.
+    fn widened(&self, sequences: &Sequences, rows: &Numbers<'_>) -> Floats {
+        let count = sequences.rows();
+        let made = Floats::single(self.zeros(count * rows.width));
+        let (values, to) = (address(sequences, rows), made.at(0, count * rows.width));
+        self.over_rows(
+            "widen",
+            count,
+            rows.width,
+            arguments![rows.width, rows.stride, values, to],
         );
+        made
     }
 
     /// See [`crate::Device::tied_norms`].
@@ -422,6 +475,12 @@ impl Gpu {
         let weighing = exactness(products).weighing;
         let error = ROUNDING.pairs(depth, 0, steps) + 2.0 * weighing * (1.0 + weighing);
         let weighing = weighing * (1.0 + 4.0 * weighing);
+        // Those that were rounded are exact here too.
+        let widened = input.buffer.halves().map(|_| self.widened(&sequences, &input));
+        let input = match &widened {
+            Some(widened) => Rows::new(widened, input.width),
+            None => input,
+        };
         let Work { blas, scratch, .. } = &mut *self.work();
         let [scratch, lengths] = scratch;
         self.reserve(scratch, at_once * pairs);
@@ -462,10 +521,10 @@ impl Gpu {
         &self,
         products: Products,
         sequences: Sequences,
-        weights: &Vector<f32>,
+        weights: &Floats,
         input: Numbers<'_>,
         gradient: Numbers<'_>,
-        into: &mut Vector<f32>,
+        into: &mut Floats,
         start: usize,
         stride: usize,
         bias: Option<usize>,
@@ -485,7 +544,7 @@ impl Gpu {
         }
         let at_once = (ROOM / (height + width)).clamp(1, rows);
         let Work { blas, scratch, .. } = &mut *self.work();
-        let weights = weights.at(0, sequences.examples);
+        let weights = weights.weights(sequences.examples);
         let sides = [input, gradient];
         for (side, scratch) in sides.iter().zip(scratch.iter_mut()) {
             self.reserve(scratch, at_once * side.width);
@@ -494,7 +553,7 @@ impl Gpu {
             let count = at_once.min(rows - first);
             for (number, (side, scratch)) in sides.iter().zip(scratch.iter_mut()).enumerate() {
                 let scaled = (number == 0) == (height <= width);
-                let values = address(&sequences, side);
+                let values = address_in_full(&sequences, side);
                 let copy = scratch.at(0, count * side.width);
                 self.over_rows(
                     "copy_weighted",
@@ -528,12 +587,7 @@ impl Gpu {
                 factor(a, 1, height),
                 factor(b, width, 1),
                 1.0,
-                Into {
-                    vector: into,
-                    start,
-                    row: stride,
-                    batch: 0,
-                },
+                Into::new(into.singles_mut(), start, stride, 0),
             );
         }
     }
@@ -542,10 +596,10 @@ impl Gpu {
     fn weighted_product_of_halves(
         &self,
         sequences: Sequences,
-        weights: &Vector<f32>,
+        weights: &Floats,
         input: Numbers<'_>,
         gradient: Numbers<'_>,
-        into: &mut Vector<f32>,
+        into: &mut Floats,
         start: usize,
         stride: usize,
         bias: Option<usize>,
@@ -555,8 +609,9 @@ impl Gpu {
             return;
         }
         let at_once = (half::ROOM / (height.max(width) + 8)).clamp(1, rows);
+        let into = into.singles_mut();
         let Work { blas, halves, .. } = &mut *self.work();
-        let [left, right, ones] = halves;
+        let [left, right, ones, _] = halves;
         for first in (0..rows).step_by(at_once) {
             let part = [first, at_once.min(rows - first)];
             let scaled = height <= width;
@@ -564,12 +619,7 @@ impl Gpu {
             let b = self.halved_weighted(&sequences, weights, !scaled, &gradient, part, right);
             if let Some(start) = bias {
                 let ones = self.halved_weights(&sequences, weights, scaled, part, ones);
-                let into = Into {
-                    vector: &mut *into,
-                    start,
-                    row: width,
-                    batch: 0,
-                };
+                let into = Into::new(&mut *into, start, width, 0);
                 let product = Product::new(1, part[1], width);
                 self.multiply(blas, Products::Half, product, 1.0, ones, b, 1.0, into);
             }
@@ -581,12 +631,7 @@ impl Gpu {
                 a.transposed(),
                 b,
                 1.0,
-                Into {
-                    vector: &mut *into,
-                    start,
-                    row: stride,
-                    batch: 0,
-                },
+                Into::new(&mut *into, start, stride, 0),
             );
         }
     }
@@ -596,9 +641,9 @@ impl Gpu {
         &self,
         half: bool,
         sequences: Sequences,
-        weights: &Vector<f32>,
+        weights: &Floats,
         rows: Numbers<'_>,
-        into: &mut Vector<f32>,
+        into: &mut Floats,
         start: usize,
     ) {
         let count = sequences.rows();
@@ -609,7 +654,7 @@ impl Gpu {
         let scratch = &mut self.work().scratch[0];
         self.reserve(scratch, parts * rows.width);
         let sums = scratch.at(0, parts * rows.width);
-        let weights = weights.at(0, sequences.examples);
+        let weights = weights.weights(sequences.examples);
         let values = address(&sequences, &rows);
         self.launch(
             "sum_columns",

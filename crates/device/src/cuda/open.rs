@@ -13,6 +13,7 @@ pub(super) const KERNELS: &str = concat!(
     include_str!("kernels.cu"),
     include_str!("norms.cu"),
     include_str!("attention.cu"),
+    include_str!("tiles.cu"),
     include_str!("grid.cu")
 );
 
@@ -33,16 +34,19 @@ pub(super) struct Work {
     /// Memory for kernels that need some, kept between calls; it only grows.
     pub(super) scratch: [Vector<f32>; 2],
     /// The same, for factors rounded to 16 bits.
-    pub(super) halves: [Vector<u16>; 3],
+    pub(super) halves: [Vector<u16>; 4],
     /// Parts of sums.
     pub(super) doubles: Vector<f64>,
 }
 
+/// How many threads a block of some kernels has, and how many blocks are to be at work side by side.
+const BOUNDS: &str = "__launch_bounds__(256, 2) ";
+
 /// The names of all kernels: what follows `void` in each of their first lines.
 fn names() -> impl Iterator<Item = &'static str> {
     KERNELS.lines().filter_map(|line| {
-        line.strip_prefix("extern \"C\" __global__ void ")
-            .and_then(|rest| rest.split('(').next())
+        let rest = line.strip_prefix("extern \"C\" __global__ void ")?;
+        rest.trim_start_matches(BOUNDS).split('(').next()
     })
 }
 
@@ -77,7 +81,7 @@ impl Gpu {
             work: Mutex::new(Work {
                 blas,
                 scratch: [Vector::empty(), Vector::empty()],
-                halves: [Vector::empty(), Vector::empty(), Vector::empty()],
+                halves: std::array::from_fn(|_| Vector::empty()),
                 doubles: Vector::empty(),
             }),
             context,

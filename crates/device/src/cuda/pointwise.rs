@@ -31,7 +31,7 @@ impl Cuda {
         output: &mut Numbers,
     ) {
         let room = rows.buffer.len() - rows.start;
-        let values = rows.buffer.at(rows.start, room);
+        let values = rows.buffer.place(rows.start, room);
         let (chosen, output) = (chosen.at(0, count), output.at(0, count * rows.width));
         self.gpu.over_rows(
             "choose_rows",
@@ -67,9 +67,9 @@ impl Cuda {
         table: SpanMut<'_, Numbers>,
     ) {
         let room = table.buffer.len() - table.start;
-        let weights = weights.at(0, sequences.examples);
+        let weights = weights.weights(sequences.examples);
         let tokens = tokens.at(0, sequences.rows());
-        let values = address(&sequences, &rows);
+        let values = address_in_full(&sequences, &rows);
         let table = table.buffer.at(table.start, room);
         self.gpu.launch(
             "scatter_add",
@@ -103,12 +103,12 @@ impl Cuda {
         output: &mut Numbers,
     ) {
         let bias = optional(bias, width);
-        let (values, output) = (values.at(0, rows * width), output.at(0, rows * width));
-        self.gpu.over_rows(
+        let len = rows * width;
+        let (values, output) = (values.place(0, len), output.place(0, len));
+        self.gpu.over(
             "activate",
-            rows,
-            width,
-            arguments![kind(activation), width, bias, values, output],
+            len.div_ceil(4),
+            arguments![kind(activation), len, width, bias, values, output],
         );
     }
 
@@ -119,10 +119,10 @@ impl Cuda {
         gradient: &Numbers,
         values: &mut Numbers,
     ) {
-        let (gradient, values) = (gradient.at(0, len), values.at(0, len));
+        let (gradient, values) = (gradient.place(0, len), values.place(0, len));
         self.gpu.over(
             "activate_backward",
-            len,
+            len.div_ceil(4),
             arguments![kind(activation), len, gradient, values],
         );
     }
@@ -136,7 +136,7 @@ impl Cuda {
         values: &mut Numbers,
     ) {
         let rows = sequences.rows();
-        let (keys, values) = (keys.at(0, sequences.examples), values.at(0, rows * width));
+        let (keys, values) = (keys.at(0, sequences.examples), values.place(0, rows * width));
         let factor = (1.0 / mask.keep) as f32;
         self.gpu.over_rows(
             "dropout",

@@ -88,11 +88,22 @@ impl<T> Factor<'_, T> {
 }
 
 /// Where a product goes: entry (i, j) of product b at `start + b·batch + i·row + j`.
-pub(super) struct Into<'a> {
-    pub(super) vector: &'a mut Vector<f32>,
-    pub(super) start: usize,
-    pub(super) row: usize,
-    pub(super) batch: usize,
+pub(super) struct Into<'a, T = f32> {
+    vector: &'a mut Vector<T>,
+    start: usize,
+    row: usize,
+    batch: usize,
+}
+
+impl<'a, T> Into<'a, T> {
+    pub(super) fn new(vector: &'a mut Vector<T>, start: usize, row: usize, batch: usize) -> Self {
+        Self {
+            vector,
+            start,
+            row,
+            batch,
+        }
+    }
 }
 
 fn size(value: usize) -> c_int {
@@ -100,8 +111,8 @@ fn size(value: usize) -> c_int {
 }
 
 impl Gpu {
-    /// C ← α·A·B + β·C for each of a batch; with β = 0, C is not read.
-    pub(super) fn multiply<T: Number>(
+    /// C ← α·A·B + β·C for each of a batch, with sums in `f32`; with β = 0, C is not read. Where C is rounded, so is what it becomes, once.
+    pub(super) fn multiply<T: Number, C: Number>(
         &self,
         blas: &CudaBlas,
         products: Products,
@@ -110,7 +121,7 @@ impl Gpu {
         a: Factor<'_, T>,
         b: Factor<'_, T>,
         beta: f32,
-        c: Into<'_>,
+        c: Into<'_, C>,
     ) {
         let Product {
             count,
@@ -127,7 +138,6 @@ impl Gpu {
         let into = c.vector.at(c.start, (count - 1) * c.batch + reach);
         let (a_op, a_stride) = a.layout(rows, inner);
         let (b_op, b_stride) = b.layout(inner, columns);
-        let single = sys::cudaDataType::CUDA_R_32F;
         let exactness = match products {
             Products::Full | Products::Half => sys::cublasComputeType_t::CUBLAS_COMPUTE_32F,
             Products::Rounded => sys::cublasComputeType_t::CUBLAS_COMPUTE_32F_FAST_TF32,
@@ -155,7 +165,7 @@ impl Gpu {
                 a.batch as c_longlong,
                 (&raw const beta).cast::<c_void>(),
                 into as *mut c_void,
-                single,
+                C::KIND,
                 size(c.row.max(columns)),
                 c.batch as c_longlong,
                 size(count),

@@ -2,6 +2,14 @@
 
 use super::*;
 
+/// Rows of `normalize_short` and its like in a block: a warp each.
+const LINES: usize = launch::THREADS / 32;
+
+/// Whether a warp holds a row, as those kernels need it.
+fn short(width: usize) -> bool {
+    width.is_multiple_of(128) && width <= 1024
+}
+
 impl Cuda {
     pub(super) fn normalize(
         &self,
@@ -17,12 +25,26 @@ impl Cuda {
         let len = rows * width;
         let scale = scale.buffer.at(scale.start, width);
         let shift = shift.buffer.at(shift.start, width);
-        let (input, output) = (input.at(0, len), output.at(0, len));
+        let (input, output) = (input.at(0, len), output.place(0, len));
         let statistics = statistics.at(0, 2 * rows);
+        let (name, lines) = if short(width) {
+            ("normalize_short", LINES)
+        } else {
+            ("normalize", 1)
+        };
         self.gpu.launch(
-            "normalize",
-            (rows, 1),
-            arguments![width, epsilon as f32, scale, shift, input, output, statistics],
+            name,
+            (rows.div_ceil(lines), 1),
+            arguments![
+                rows,
+                width,
+                epsilon as f32,
+                scale,
+                shift,
+                input,
+                output,
+                statistics
+            ],
         );
     }
 
@@ -41,14 +63,20 @@ impl Cuda {
         let (rows, len) = (sequences.rows(), sequences.rows() * width);
         let scale = scale.buffer.at(scale.start, width);
         let (input, statistics) = (input.at(0, len), statistics.at(0, 2 * rows));
-        let gradient = gradient.at(0, len);
-        let residual = residual.map_or(0, |residual| residual.at(0, len));
-        let input_gradient = input_gradient.at(0, len);
+        let gradient = gradient.place(0, len);
+        let residual = residual.map_or(0, |residual| residual.place(0, len));
+        let input_gradient = input_gradient.place(0, len);
         let example_gradients = example_gradients.at(0, sequences.examples * 2 * width);
+        let (name, lines) = if short(width) {
+            ("normalize_backward_short", LINES)
+        } else {
+            ("normalize_backward", 1)
+        };
         self.gpu.launch(
-            "normalize_backward",
-            (rows, 1),
+            name,
+            (rows.div_ceil(lines), 1),
             arguments![
+                rows,
                 width,
                 scale,
                 input,
@@ -104,7 +132,7 @@ impl Cuda {
     ) {
         let bias = optional(bias, width);
         let (targets, scales) = (targets.at(0, rows), scales.at(0, rows));
-        let (logits, losses) = (logits.at(0, rows * width), losses.at(0, rows));
+        let (logits, losses) = (logits.place(0, rows * width), losses.at(0, rows));
         self.gpu.launch(
             "cross_entropy",
             (rows, 1),

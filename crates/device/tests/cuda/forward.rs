@@ -23,7 +23,8 @@ pub(crate) fn memory<D: Device>(inputs: &mut Inputs<'_, D>) {
 
 pub(crate) fn products<D: Device>(inputs: &mut Inputs<'_, D>) {
     let device = inputs.device;
-    let (a, b) = (inputs.vector(9000), inputs.vector(9000));
+    let (a, b) = (inputs.factor(9000), inputs.factor(9000));
+    let plain = inputs.vector(9000);
     for (name, beta) in [("gemm", 0.0), ("gemm adding", 0.5)] {
         for (left, right) in [(false, false), (false, true), (true, false), (true, true)] {
             // 3 products of 17 × 40 by 40 × 23.
@@ -39,6 +40,24 @@ pub(crate) fn products<D: Device>(inputs: &mut Inputs<'_, D>) {
                 MatrixMut::new(&mut c, 11, 25).batched(500),
             );
             inputs.keep(format!("{name} {left} {right}"), &c);
+        }
+    }
+    // One factor that is kept rounded and one that is not, and what they become either.
+    for (name, left, right) in [
+        ("gemm of the left", &a, &plain),
+        ("gemm of the right", &plain, &b),
+    ] {
+        for mut c in [inputs.factor(60 * 70), inputs.vector(60 * 70)] {
+            let (a, b) = (Matrix::new(left, 8, 64), Matrix::new(right, 3, 64).transposed());
+            device.gemm(
+                Product::new(60, 62, 68),
+                1.5,
+                a,
+                b,
+                1.0,
+                MatrixMut::new(&mut c, 0, 70),
+            );
+            inputs.keep(name, &c);
         }
     }
     let mut c = inputs.vector(6);
@@ -90,8 +109,8 @@ pub(crate) fn pointwise<D: Device>(inputs: &mut Inputs<'_, D>, sequences: Sequen
     device.add_bias(rows, width, Span::new(&bias, 1), &mut output);
     inputs.keep(label("add_bias"), &output);
     for activation in [Activation::Gelu, Activation::Relu, Activation::Tanh] {
-        let (mut values, gradient) = (inputs.vector(rows * width), inputs.vector(rows * width));
-        let mut result = device.zeros(rows * width);
+        let (mut values, gradient) = (inputs.factor(rows * width), inputs.factor(rows * width));
+        let mut result = inputs.factor(rows * width);
         device.activate(
             activation,
             rows,
@@ -106,6 +125,16 @@ pub(crate) fn pointwise<D: Device>(inputs: &mut Inputs<'_, D>, sequences: Sequen
         device.activate_backward(activation, rows * width, &gradient, &mut values);
         inputs.keep(label(&format!("{activation:?} backward")), &values);
     }
+    let from = inputs.factor(rows * width);
+    let mut result = inputs.factor(rows * width);
+    for (name, bias, from) in [
+        ("spread", Some(Span::new(&bias, 1)), Some(&from)),
+        ("spread alone", None, Some(&from)),
+        ("spread bias", Some(Span::new(&bias, 0)), None),
+    ] {
+        device.spread(rows, width, bias, from, &mut result);
+        inputs.keep(label(name), &result);
+    }
     let keys = inputs.tokens(sequences.examples, u32::MAX);
     let mask = Mask {
         seed: 0x9876_5432_1234_5678,
@@ -113,6 +142,8 @@ pub(crate) fn pointwise<D: Device>(inputs: &mut Inputs<'_, D>, sequences: Sequen
     };
     device.dropout(sequences, width, mask, &keys, &mut output);
     inputs.keep(label("dropout"), &output);
+    device.dropout(sequences, width, mask, &keys, &mut result);
+    inputs.keep(label("dropout of factors"), &result);
 
     let (x, mut y) = (inputs.vector(777), inputs.vector(777));
     device.axpy(-0.3, &x, &mut y);
@@ -187,7 +218,7 @@ pub(crate) fn rows<D: Device>(inputs: &mut Inputs<'_, D>, sequences: Sequences, 
     let parameters = inputs.vector(2 * width);
     let (scale, shift) = (Span::new(&parameters, 0), Span::new(&parameters, width));
     let input = inputs.vector(count * width);
-    let (mut output, mut statistics) = (device.zeros(count * width), device.zeros(2 * count));
+    let (mut output, mut statistics) = (inputs.factor(count * width), device.zeros(2 * count));
     device.normalize(
         count,
         width,
@@ -200,7 +231,7 @@ pub(crate) fn rows<D: Device>(inputs: &mut Inputs<'_, D>, sequences: Sequences, 
     );
     inputs.keep(label("normalize"), &output);
     inputs.keep(label("statistics"), &statistics);
-    let (gradient, residual) = (inputs.vector(count * width), inputs.vector(count * width));
+    let (gradient, residual) = (inputs.factor(count * width), inputs.factor(count * width));
     let mut examples = device.zeros(sequences.examples * 2 * width);
     for residual in [None, Some(&residual)] {
         device.normalize_backward(
@@ -230,7 +261,7 @@ pub(crate) fn rows<D: Device>(inputs: &mut Inputs<'_, D>, sequences: Sequences, 
     let scales = inputs.upload(&scales);
     let mut losses = device.zeros(count);
     for bias in [None, Some(Span::new(&bias, 0))] {
-        let mut logits = inputs.upload(&values);
+        let mut logits = inputs.factors(&values);
         device.cross_entropy(
             count,
             width,
@@ -243,7 +274,7 @@ pub(crate) fn rows<D: Device>(inputs: &mut Inputs<'_, D>, sequences: Sequences, 
         );
         inputs.keep(label("cross_entropy"), &logits);
         inputs.keep(label("cross_entropy losses"), &losses);
-        let mut logits = inputs.upload(&values);
+        let mut logits = inputs.factors(&values);
         device.cross_entropy(
             count,
             width,

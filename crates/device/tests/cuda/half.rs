@@ -10,6 +10,8 @@ struct Shape {
     height: usize,
     width: usize,
     remainder: f64,
+    /// Whether factors are kept rounded.
+    kept: bool,
 }
 
 /// How long the sum of one example's gradient of weight `weight` is, over what its norm allows, by pairs and by products. `norms` is the device whose norms are believed.
@@ -19,10 +21,12 @@ fn used(adds: &Cuda, norms: &Cuda, shape: Shape, weight: f64, seed: u64) -> [f64
         height,
         width,
         remainder,
+        kept,
     } = shape;
     let mut inputs = Inputs {
         device: adds,
         state: seed,
+        rounded: kept,
         outputs: Vec::new(),
     };
     let (mut a, mut g) = (inputs.values(steps * height), inputs.values(steps * width));
@@ -36,7 +40,9 @@ fn used(adds: &Cuda, norms: &Cuda, shape: Shape, weight: f64, seed: u64) -> [f64
             g[place] = -g[place - width] + remainder * noise[place];
         }
     }
-    let (a, g, weights) = (inputs.upload(&a), inputs.upload(&g), inputs.upload(&[weight]));
+    let (a, g) = (inputs.factors(&a), inputs.factors(&g));
+    let mut weights = adds.zeros(1);
+    adds.weigh(&[weight as f32], &mut weights);
     let sequences = Sequences {
         examples: 1,
         steps,
@@ -83,14 +89,17 @@ fn norms_of_rounded_factors_cover_what_is_added() {
                     height,
                     width,
                     remainder,
+                    kept: false,
                 };
-                let used_by = used(&half, &half, shape, weight, seed);
-                assert!(
-                    used_by.iter().all(|used| *used <= 1.0 + 1e-5),
-                    "{steps}×{height}×{width} {remainder} {weight}: {used_by:?}"
-                );
-                if remainder == 1.0 && steps > 2 {
-                    assert!(used_by.iter().all(|used| *used > 0.9), "{used_by:?}");
+                for kept in [false, true] {
+                    let used_by = used(&half, &half, Shape { kept, ..shape }, weight, seed);
+                    assert!(
+                        used_by.iter().all(|used| *used <= 1.0 + 1e-5),
+                        "{steps}×{height}×{width} {remainder} {weight} {kept}: {used_by:?}"
+                    );
+                    if remainder == 1.0 && steps > 2 {
+                        assert!(used_by.iter().all(|used| *used > 0.9), "{used_by:?}");
+                    }
                 }
                 mutant = used(&half, &full, shape, weight, seed)
                     .into_iter()
@@ -151,13 +160,14 @@ fn attention_in_tiles_is_attention() {
     let Some(cuda) = crate::gpu(Products::Half) else {
         return;
     };
-    for (steps, count, size) in [
-        (1, 1, 32),
-        (17, 3, 64),
-        (37, 2, 64),
-        (128, 1, 32),
-        (200, 2, 32),
-        (300, 1, 64),
+    for (steps, count, size, rounded) in [
+        (1, 1, 32, false),
+        (17, 3, 64, false),
+        (37, 2, 64, true),
+        (128, 1, 32, false),
+        (200, 2, 32, true),
+        (300, 1, 64, false),
+        (300, 1, 64, true),
     ] {
         let heads = Heads {
             examples: 3,
@@ -168,6 +178,7 @@ fn attention_in_tiles_is_attention() {
         let mut inputs = Inputs {
             device: &cuda,
             state: steps as u64,
+            rounded,
             outputs: Vec::new(),
         };
         let rows = heads.examples * steps;
@@ -177,8 +188,8 @@ fn attention_in_tiles_is_attention() {
         let truth = attention(heads, 0.3, &projected, &gradient);
         let last = projected.len() - 1;
         projected[last] = f64::NAN;
-        let (projected, gradient) = (inputs.upload(&projected), inputs.upload(&gradient));
-        let (mut context, mut into) = (inputs.vector(rows * heads.width()), inputs.vector(last + 1));
+        let (projected, gradient) = (inputs.factors(&projected), inputs.factors(&gradient));
+        let (mut context, mut into) = (inputs.factor(rows * heads.width()), inputs.factor(last + 1));
         let mut logs = inputs.vector(2 * heads.rows());
         assert!(cuda.attention(heads, 0.3, &projected, &mut context, &mut logs));
         cuda.attention_backward(heads, 0.3, &projected, &context, &mut logs, &gradient, &mut into);

@@ -9,7 +9,20 @@ pub(crate) type Outputs = Vec<(String, Vec<f64>)>;
 pub(crate) struct Inputs<'a, D: Device> {
     pub(crate) device: &'a D,
     pub(crate) state: u64,
+    /// Whether factors are of 8 bits from the start, and lie where the device keeps factors.
+    pub(crate) rounded: bool,
     pub(crate) outputs: Outputs,
+}
+
+/// To 8 bits, to the nearest.
+fn rounded(value: f64) -> f64 {
+    let bits = (value as f32).to_bits();
+    let bits = (bits + 0x7fff + (bits >> 16 & 1)) & 0xffff_0000;
+    if value.is_nan() {
+        value
+    } else {
+        f64::from(f32::from_bits(bits))
+    }
 }
 
 impl<D: Device> Inputs<'_, D> {
@@ -35,6 +48,25 @@ impl<D: Device> Inputs<'_, D> {
     pub(crate) fn vector(&mut self, len: usize) -> D::Buffer {
         let values = self.values(len);
         self.upload(&values)
+    }
+
+    /// A vector that products may take.
+    pub(crate) fn factors(&self, values: &[f64]) -> D::Buffer {
+        if !self.rounded {
+            return self.upload(values);
+        }
+        let values: Vec<_> = values
+            .iter()
+            .map(|&value| D::Scalar::from_f64(rounded(value)))
+            .collect();
+        let mut factors = self.device.factors(values.len());
+        self.device.write(&values, &mut factors);
+        factors
+    }
+
+    pub(crate) fn factor(&mut self, len: usize) -> D::Buffer {
+        let values = self.values(len);
+        self.factors(&values)
     }
 
     pub(crate) fn tokens(&mut self, len: usize, below: u32) -> D::Indices {

@@ -24,7 +24,7 @@ pub(crate) fn gradients<D: Device>(
         if !finite {
             values[2 + sequences.row(1, sequences.steps - 1) * (width + 3)] = f64::NAN;
         }
-        inputs.upload(&values)
+        (inputs.factors(&values), inputs.upload(&values))
     };
     let (a, other, g) = (
         padded(inputs, height),
@@ -37,7 +37,13 @@ pub(crate) fn gradients<D: Device>(
         stride: width + 3,
         width,
     };
-    let (a, other, g) = (strided(&a, height), strided(&other, height), strided(&g, width));
+    let full = strided(&g.1, width);
+    let embedded = strided(&a.1, height);
+    let (a, other, g) = (
+        strided(&a.0, height),
+        strided(&other.0, height),
+        strided(&g.0, width),
+    );
     let tokens = inputs.tokens(count, (height as u32).min(width as u32).min(5));
     let mut sums = device.sums(examples);
     let run = |inputs: &mut Inputs<'_, D>, name: &str, sums: &mut D::Sums, run: &dyn Fn(&mut D::Sums)| {
@@ -56,13 +62,13 @@ pub(crate) fn gradients<D: Device>(
     inputs.keep(label("choose_rows"), &rows);
     device.choose_tokens(count, &chosen, &tokens, &mut picked);
     run(inputs, "token_norms of chosen tokens", &mut sums, &|sums| {
-        device.token_norms(sequences, &picked, g, sums)
+        device.token_norms(sequences, &picked, full, sums)
     });
     run(inputs, "square_norms", &mut sums, &|sums| {
         device.square_norms(sequences, g, sums)
     });
     run(inputs, "token_norms", &mut sums, &|sums| {
-        device.token_norms(sequences, &tokens, g, sums)
+        device.token_norms(sequences, &tokens, full, sums)
     });
     run(inputs, "pair_norms", &mut sums, &|sums| {
         device.pair_norms(sequences, &[a, other], true, &[g], sums)
@@ -79,13 +85,16 @@ pub(crate) fn gradients<D: Device>(
         });
     }
     run(inputs, "tied_norms", &mut sums, &|sums| {
-        device.tied_norms(sequences, &tokens, a, other, g, sums)
+        device.tied_norms(sequences, &tokens, embedded, other, g, sums)
     });
 
     let mut weights = inputs.values(examples);
     if !finite {
         weights[1] = 0.0;
     }
+    let known = weights.iter().map(|&weight| D::Scalar::from_f64(weight));
+    let mut known_weights = device.zeros(0);
+    device.weigh(&known.collect::<Vec<_>>(), &mut known_weights);
     let weights = inputs.upload(&weights);
     for (name, left, right) in [
         ("weighted_product", a, g),
@@ -97,12 +106,15 @@ pub(crate) fn gradients<D: Device>(
         let into = SpanMut::new(&mut total, start);
         device.weighted_product(sequences, &weights, left, right, into, stride, Some(4));
         inputs.keep(label(name), &total);
+        let into = SpanMut::new(&mut total, start);
+        device.weighted_product(sequences, &known_weights, left, right, into, stride, Some(4));
+        inputs.keep(label(name), &total);
     }
     let mut total = inputs.vector(width + 6);
     device.weighted_sum(sequences, &weights, g, SpanMut::new(&mut total, 6));
     inputs.keep(label("weighted_sum"), &total);
     let mut table = inputs.vector(1 + 5 * width);
-    device.scatter_add(sequences, &weights, &tokens, g, SpanMut::new(&mut table, 1));
+    device.scatter_add(sequences, &weights, &tokens, full, SpanMut::new(&mut table, 1));
     inputs.keep(label("scatter_add"), &table);
 }
 

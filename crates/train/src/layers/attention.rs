@@ -1,6 +1,6 @@
 //! Multi-head causal attention: its four products, with queries, keys and values as one.
 
-use super::{Dropout, Linear, Norms, Parameters, Pass, Total, reserve};
+use super::{Dropout, Linear, Norms, Parameters, Pass, Total, reserve, reserve_factors};
 use device::{Device, Heads, Matrix, MatrixMut, Order, Product, Rows};
 
 /// Every step looks at itself and the steps before it. Rows are numbered by examples ([`Order::Examples`]).
@@ -81,8 +81,8 @@ impl<D: Device> Attention<D> {
         } = *pass;
         debug_assert_eq!(sequences.order, Order::Examples);
         let (examples, steps, width) = (sequences.examples, sequences.steps, self.width);
-        reserve(device, &mut self.projected, sequences.rows() * 3 * width);
-        reserve(device, &mut self.context, sequences.rows() * width);
+        reserve_factors(device, &mut self.projected, sequences.rows() * 3 * width);
+        reserve_factors(device, &mut self.context, sequences.rows() * width);
         self.project
             .forward(pass, Rows::new(input, width), None, &mut self.projected);
         // Its backward pass needs the context as it was.
@@ -158,8 +158,8 @@ impl<D: Device> Attention<D> {
             device, sequences, ..
         } = *pass;
         let (examples, steps, width) = (sequences.examples, sequences.steps, self.width);
-        reserve(device, &mut scratch.projected, sequences.rows() * 3 * width);
-        reserve(device, &mut scratch.context, sequences.rows() * width);
+        reserve_factors(device, &mut scratch.projected, sequences.rows() * 3 * width);
+        reserve_factors(device, &mut scratch.context, sequences.rows() * width);
         self.output.backward(pass, gradient, &mut scratch.context);
         if let Some((seed, keys)) = dropout {
             self.dropout.apply(pass, seed, width, keys, &mut scratch.context);

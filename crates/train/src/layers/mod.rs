@@ -68,6 +68,14 @@ pub(crate) fn reserve<D: Device>(device: &D, buffer: &mut D::Buffer, len: usize)
     }
 }
 
+/// The same for what products take: see [`Device::factors`].
+pub(crate) fn reserve_factors<D: Device>(device: &D, buffer: &mut D::Buffer, len: usize) {
+    if device.len(buffer) < len {
+        *buffer = device.zeros(0);
+        *buffer = device.factors(len);
+    }
+}
+
 /// The same for tokens.
 pub(crate) fn reserve_indices<D: Device>(device: &D, indices: &mut D::Indices, len: usize) {
     if device.indices_len(indices) < len {

@@ -1,7 +1,9 @@
 //! One block of a transformer.
 
 use super::TransformerShape;
-use crate::layers::{Attention, Dropout, Linear, Norm, Norms, Parameters, Pass, Scratch, Total, reserve};
+use crate::layers::{
+    Attention, Dropout, Linear, Norm, Norms, Parameters, Pass, Scratch, Total, reserve, reserve_factors,
+};
 use device::{Activation, Device, Rows};
 
 /// Attention, then a perceptron four times as wide, each added to what it was given.
@@ -73,16 +75,17 @@ impl<D: Device> Block<D> {
     ) {
         let (device, rows) = (pass.device, pass.sequences.rows());
         let len = rows * width;
-        for buffer in [
-            &mut self.normed,
-            &mut self.middle,
-            &mut self.middle_normed,
-            &mut self.stream,
-        ] {
+        for buffer in [&mut self.middle, &mut self.stream] {
             reserve(device, buffer, len);
         }
-        reserve(device, &mut self.wide, 4 * len);
-        reserve(device, &mut self.activated, 4 * len);
+        for (buffer, len) in [
+            (&mut self.normed, len),
+            (&mut self.middle_normed, len),
+            (&mut self.wide, 4 * len),
+            (&mut self.activated, 4 * len),
+        ] {
+            reserve_factors(device, buffer, len);
+        }
         self.first_norm.forward(pass, input, &mut self.normed);
         self.attention
             .forward(pass, dropout, &self.normed, input, &mut self.middle);
@@ -122,8 +125,8 @@ impl<D: Device> Block<D> {
         input_gradient: &mut D::Buffer,
     ) {
         let (device, len) = (pass.device, pass.sequences.rows() * width);
-        reserve(device, &mut self.middle_gradient, len);
-        reserve(device, &mut scratch.wide, 4 * len);
+        reserve_factors(device, &mut self.middle_gradient, len);
+        reserve_factors(device, &mut scratch.wide, 4 * len);
         self.contract
             .backward(pass, &self.stream_gradient, &mut scratch.wide);
         if let Some((seed, keys)) = dropout {

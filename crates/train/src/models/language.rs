@@ -214,7 +214,6 @@ impl<D: Device> Text<D> {
         reserve_indices(device, &mut self.keys, examples);
         reserve(device, &mut self.scales, rows);
         reserve(device, &mut self.losses, rows);
-        reserve(device, &mut self.weights, examples);
     }
 
     /// The loss of each example: the sum over its rows.
@@ -246,7 +245,7 @@ impl<D: Device> Text<D> {
             .iter()
             .map(|&weight| D::Scalar::from_f64(weight))
             .collect();
-        device.write(&weights, &mut self.weights);
+        device.weigh(&weights, &mut self.weights);
     }
 }
 

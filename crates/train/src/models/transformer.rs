@@ -5,7 +5,8 @@ use super::error::{share, size};
 use super::language::{Counts, Text, rows_of};
 use super::{LanguageModel, ModelError, Part, Tokens};
 use crate::layers::{
-    Dropout, Embedding, Grouping, Linear, Norm, Parameters, Pass, Start, Total, reserve, reserve_indices,
+    Dropout, Embedding, Grouping, Linear, Norm, Parameters, Pass, Start, Total, reserve, reserve_factors,
+    reserve_indices,
 };
 use crate::model::{Model, Parameter};
 use device::{Device, Order, Rows, Sequences, Span};
@@ -64,7 +65,10 @@ pub struct TransformerLanguageModel<D: Device> {
     embedded: D::Buffer,
     embedded_gradient: D::Buffer,
     normed: D::Buffer,
+    /// While training, and then their gradient.
     logits: D::Buffer,
+    /// Logits that are read.
+    read: D::Buffer,
     memory: Memory<D>,
 }
 
@@ -117,6 +121,7 @@ impl<D: Device> TransformerLanguageModel<D> {
             embedded_gradient: device.zeros(0),
             normed: device.zeros(0),
             logits: device.zeros(0),
+            read: device.zeros(0),
             memory: Memory::new(&device),
             device,
         })
@@ -146,7 +151,7 @@ impl<D: Device> TransformerLanguageModel<D> {
         reserve_indices(device, &mut self.places, places.len());
         device.write_indices(&places, &mut self.places);
         reserve(device, &mut self.embedded, sequences.rows() * width);
-        reserve(device, &mut self.normed, sequences.rows() * width);
+        reserve_factors(device, &mut self.normed, sequences.rows() * width);
         self.embedding
             .forward(&pass, &self.text.inputs, false, &mut self.embedded);
         self.positions
@@ -172,7 +177,14 @@ impl<D: Device> TransformerLanguageModel<D> {
         self.forward(parameters, training);
         let (device, sequences) = (&self.device, self.text.sequences);
         let (rows, vocabulary) = (sequences.rows(), self.shape.vocabulary);
-        reserve(device, &mut self.logits, rows * vocabulary);
+        // What is not trained on is read in full.
+        let logits = if training {
+            reserve_factors(device, &mut self.logits, rows * vocabulary);
+            &mut self.logits
+        } else {
+            reserve(device, &mut self.read, rows * vocabulary);
+            &mut self.read
+        };
         let pass = Pass {
             device,
             parameters,
@@ -181,11 +193,11 @@ impl<D: Device> TransformerLanguageModel<D> {
         let input = Rows::new(&self.normed, self.shape.width);
         let bias = match &self.output {
             Output::Linear(linear) => {
-                linear.product(&pass, input, false, &mut self.logits);
+                linear.product(&pass, input, false, logits);
                 linear.bias(&pass)
             }
             Output::Tied(bias) => {
-                self.embedding.logits(&pass, rows, input, &mut self.logits);
+                self.embedding.logits(&pass, rows, input, logits);
                 Some(Span::new(parameters, *bias))
             }
         };
@@ -195,16 +207,7 @@ impl<D: Device> TransformerLanguageModel<D> {
             losses,
             ..
         } = &mut self.text;
-        device.cross_entropy(
-            rows,
-            vocabulary,
-            bias,
-            targets,
-            scales,
-            training,
-            &mut self.logits,
-            losses,
-        );
+        device.cross_entropy(rows, vocabulary, bias, targets, scales, training, logits, losses);
     }
 }
 
@@ -247,7 +250,7 @@ impl<D: Device> Model<D> for TransformerLanguageModel<D> {
         };
         let dropout = Some((self.step, &self.text.keys));
         let memory = &mut self.memory;
-        reserve(device, &mut memory.narrow, len);
+        reserve_factors(device, &mut memory.narrow, len);
         reserve(device, &mut self.embedded_gradient, len);
         match &self.output {
             Output::Linear(linear) => linear.backward(&pass, &self.logits, &mut memory.narrow),
@@ -256,7 +259,7 @@ impl<D: Device> Model<D> for TransformerLanguageModel<D> {
                 .logits_backward(&pass, &self.logits, &mut memory.narrow),
         }
         for block in &mut self.blocks {
-            reserve(device, &mut block.stream_gradient, len);
+            reserve_factors(device, &mut block.stream_gradient, len);
         }
         if let Some(Block {
             stream,
@@ -365,7 +368,7 @@ impl<D: Device> LanguageModel<D> for TransformerLanguageModel<D> {
         self.forward(parameters, false);
         let (device, sequences) = (&self.device, self.text.sequences);
         let (examples, steps, vocabulary) = (sequences.examples, sequences.steps, self.shape.vocabulary);
-        reserve(device, &mut self.logits, examples * vocabulary);
+        reserve(device, &mut self.read, examples * vocabulary);
         let pass = Pass {
             device,
             parameters,
@@ -380,19 +383,14 @@ impl<D: Device> LanguageModel<D> for TransformerLanguageModel<D> {
             width,
         };
         match &self.output {
-            Output::Linear(linear) => linear.forward(&pass, last, None, &mut self.logits),
+            Output::Linear(linear) => linear.forward(&pass, last, None, &mut self.read),
             Output::Tied(bias) => {
-                self.embedding.logits(&pass, examples, last, &mut self.logits);
-                device.add_bias(
-                    examples,
-                    vocabulary,
-                    Span::new(parameters, *bias),
-                    &mut self.logits,
-                );
+                self.embedding.logits(&pass, examples, last, &mut self.read);
+                device.add_bias(examples, vocabulary, Span::new(parameters, *bias), &mut self.read);
             }
         }
         rows_of(
-            &device.download_span(Span::new(&self.logits, 0), examples * vocabulary),
+            &device.download_span(Span::new(&self.read, 0), examples * vocabulary),
             vocabulary,
         )
     }

@@ -141,6 +141,10 @@ impl<D: Device, M: Model<D, Batch = E::Batch>, E: Examples> Task<D, M, E> {
         add(&self.data.examples().digest());
         add(&self.data.units().digest());
         add(&self.model.computes());
+        let device = self.device.computes();
+        if !device.is_empty() {
+            add(device);
+        }
         for parameter in self.model.layout() {
             add(&format!(
                 "{} {:?} {}",

@@ -164,7 +164,6 @@ impl<D: Device> Mlp<D> {
         self.sequences = Sequences::single(examples);
         reserve(device, &mut self.features, examples * self.shape.inputs);
         reserve(device, &mut self.losses, examples);
-        reserve(device, &mut self.weights, examples);
         reserve(device, &mut self.numbers, examples * outputs);
         reserve_indices(device, &mut self.classes, examples);
         reserve_indices(device, &mut self.keys, examples);
@@ -350,7 +349,7 @@ impl<D: Device> Model<D> for Mlp<D> {
             .iter()
             .map(|&weight| D::Scalar::from_f64(weight))
             .collect();
-        self.device.write(&weights, &mut self.weights);
+        self.device.weigh(&weights, &mut self.weights);
         let mut total = Total {
             device: &self.device,
             sequences: self.sequences,
