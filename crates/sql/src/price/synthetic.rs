@@ -311,7 +311,7 @@ fn price(asked: &WantedRows<'_>, catalog: &Catalog) -> Result<(Epsilon, Delta), 
 
 /// The tables that matter, by places.
 fn wanted(named: &[Vec<String>], attributes: &[Attribute]) -> Result<Vec<Wanted>, Error> {
-    let mut wanted: Vec<Wanted> = Vec::new();
+    let mut weights: BTreeMap<Vec<usize>, u32> = BTreeMap::new();
     for names in named {
         let mut places = Vec::new();
         for name in names {
@@ -340,16 +340,11 @@ fn wanted(named: &[Vec<String>], attributes: &[Attribute]) -> Result<Vec<Wanted>
                 "write --workload age,income for one table by both; repeat it for more",
             ));
         }
-        match wanted.iter_mut().find(|other| other.attributes == places) {
-            Some(other) => other.weight = other.weight.saturating_add(1),
-            None => wanted.push(Wanted {
-                attributes: places,
-                weight: 1,
-            }),
-        }
+        let weight = weights.entry(places).or_default();
+        *weight = weight.saturating_add(1);
     }
-    wanted.sort_by(|one, other| one.attributes.cmp(&other.attributes));
-    Ok(wanted)
+    let each = |(attributes, weight)| Wanted { attributes, weight };
+    Ok(weights.into_iter().map(each).collect())
 }
 
 /// How the codes of a column are turned into values, and the values that are listed.

@@ -3,7 +3,7 @@
 //! First each attribute alone. Then a table is chosen among those that the wanted ones are made of: the more wanted tables it has attributes in common with, and the further off the model is beyond what noise
 //! alone would give, the likelier. It is measured, and the model fitted. Where that changed the model by no more than noise would, later rounds get twice the accuracy.
 
-use super::{Rounds, SAFE, SAMPLED, STEPS_A_ROUND, epsilon_of_choice, in_steps, measured};
+use super::{Rounds, SAFE, SAMPLED, STEPS_A_ROUND, epsilon_of_choice, in_steps, measured, within_reach};
 use crate::model::shape::Shape;
 use crate::model::{Model, tree};
 use accounting::Rho;
@@ -181,8 +181,11 @@ fn tables(rounds: &Rounds) -> Vec<(Vec<usize>, u32)> {
     }
     let shared =
         |table: &[usize], wanted: &[usize]| table.iter().filter(|one| wanted.contains(one)).count() as u64;
-    all.into_iter()
-        .filter(|table| size_of(table, &rounds.sizes) <= rounds.cells)
+    let each = all
+        .into_iter()
+        .filter(|table| size_of(table, &rounds.sizes) <= rounds.cells);
+    within_reach(each.collect(), &rounds.sizes, Vec::as_slice)
+        .into_iter()
         .map(|table| {
             let weight: u64 = rounds
                 .wanted

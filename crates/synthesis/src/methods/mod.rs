@@ -9,6 +9,7 @@ use crate::{Error, Impossible, Method, Settings, Wanted};
 use accounting::{Epsilon, Neighbors, Rho};
 use exact::{Rational, from_f64, to_f64_nearest};
 use mechanism::{Asking, Round, RoundResult, Strategy};
+use std::collections::BTreeSet;
 
 /// Steps of mirror descent after each round: the model begins where it was.
 const STEPS_A_ROUND: usize = 40;
@@ -18,6 +19,32 @@ const SAMPLED: usize = 60_000;
 
 /// A part of ρ is kept back, so that no rounding asks for more than there is.
 const SAFE: f64 = 1.0 - 1e-9;
+
+/// Cells of all tables together among which one is chosen: each is held with what it is expected to count. With more, a choice would take gigabytes, or be refused in the middle of a run.
+const MOST_TOGETHER: u64 = 1 << 24;
+
+/// The tables that fit together: the largest ones are left out first. Decided by their sizes alone.
+fn within_reach<T>(tables: Vec<T>, sizes: &[u32], of: impl Fn(&T) -> &[usize]) -> Vec<T> {
+    let cells = |place: &usize| {
+        let sizes = of(&tables[*place])
+            .iter()
+            .map(|attribute| u64::from(sizes[*attribute]));
+        sizes.fold(1, u64::saturating_mul)
+    };
+    let mut order: Vec<usize> = (0..tables.len()).collect();
+    order.sort_by_key(cells);
+    let mut together = 0u64;
+    let fits = |place: &usize| {
+        together = together.saturating_add(cells(place));
+        together <= MOST_TOGETHER
+    };
+    let kept: BTreeSet<usize> = order.into_iter().take_while(fits).collect();
+    let tables = tables.into_iter().enumerate();
+    tables
+        .filter(|(place, _)| kept.contains(place))
+        .map(|(_, table)| table)
+        .collect()
+}
 
 /// A strategy: a method with its settings.
 #[derive(Clone, Debug)]
@@ -130,4 +157,20 @@ pub(crate) fn in_steps(counts: &[f64]) -> Vec<i64> {
         .iter()
         .map(|count| (count * steps).round().clamp(-1e15, 1e15) as i64)
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_tables_are_left_out_where_all_do_not_fit() {
+        let sizes = [1000, 1000, 16, 2];
+        let all: Vec<Vec<usize>> = vec![vec![0, 1, 2], vec![0], vec![0, 1, 3], vec![1, 2], vec![0, 1]];
+        let kept = |sizes: &[u32]| within_reach(all.clone(), sizes, |table| table);
+        // 16 and 2 million cells and a little more are too many, without the largest they are not.
+        assert_eq!(kept(&sizes), all[1..]);
+        assert_eq!(kept(&[10, 10, 16, 2]), all);
+        assert_eq!(kept(&[u32::MAX, u32::MAX, u32::MAX, 2]), Vec::<Vec<usize>>::new());
+    }
 }

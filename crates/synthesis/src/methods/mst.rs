@@ -1,6 +1,6 @@
 //! Each attribute alone, and the pairs of a tree over all of them (McKenna, Miklau and Sheldon 2021).
 
-use super::{Rounds, SAFE, SAMPLED, STEPS_A_ROUND, epsilon_of_choice, in_steps, measured};
+use super::{Rounds, SAFE, SAMPLED, STEPS_A_ROUND, epsilon_of_choice, in_steps, measured, within_reach};
 use crate::impossible;
 use crate::model::shape::Shape;
 use crate::model::{Model, tabulated, tree};
@@ -79,20 +79,18 @@ impl Asking for Mst<'_> {
             model.rebuild();
             model.fit(10 * STEPS_A_ROUND);
             let mut rows = None;
-            for first in 0..count {
-                for second in first + 1..count {
-                    let cells = u64::from(self.rounds.sizes[first]) * u64::from(self.rounds.sizes[second]);
-                    if cells as f64 <= self.rounds.cells {
-                        let pair = vec![first, second];
-                        // Rules may connect a pair through others, so that no clique has both.
-                        let expected = model.table(&pair).unwrap_or_else(|| {
-                            let rows = rows.get_or_insert_with(|| model.rows(SAMPLED, 0));
-                            let shape = Shape::of(&pair, &self.rounds.sizes);
-                            tabulated(rows, &shape, model.total() / SAMPLED as f64)
-                        });
-                        self.pairs.push((pair, in_steps(&expected)));
-                    }
-                }
+            let cells = |place: usize| u64::from(self.rounds.sizes[place]);
+            let pairs =
+                (0..count).flat_map(|first| (first + 1..count).map(move |second| vec![first, second]));
+            let pairs = pairs.filter(|pair| (cells(pair[0]) * cells(pair[1])) as f64 <= self.rounds.cells);
+            for pair in within_reach(pairs.collect(), &self.rounds.sizes, |pair: &Vec<usize>| pair) {
+                // Rules may connect a pair through others, so that no clique has both.
+                let expected = model.table(&pair).unwrap_or_else(|| {
+                    let rows = rows.get_or_insert_with(|| model.rows(SAMPLED, 0));
+                    let shape = Shape::of(&pair, &self.rounds.sizes);
+                    tabulated(rows, &shape, model.total() / SAMPLED as f64)
+                });
+                self.pairs.push((pair, in_steps(&expected)));
             }
             self.model = Some(model);
         }

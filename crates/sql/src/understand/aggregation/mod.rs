@@ -5,6 +5,7 @@ mod groups;
 pub(crate) mod in_all;
 mod pairs;
 mod statistic;
+mod unstated;
 
 pub(crate) use call::{Output, Request, literal};
 pub(crate) use groups::{Groups, Selection};
@@ -86,7 +87,7 @@ impl Aggregation {
         let stated = stated_for(&keys, group_exprs, &rows, (catalog, said));
         let unstated = match stated {
             Some(_) => None,
-            None => Unstated::of(&rows, group_exprs, aggregates, &options, catalog),
+            None => unstated::unstated(&rows, group_exprs, aggregates, &options, catalog),
         };
         let found = said
             .found

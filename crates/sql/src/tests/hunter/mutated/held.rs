@@ -256,6 +256,14 @@ fn differ(one: &Vector, other: &Vector) -> Option<(i64, i64)> {
         .find(|(one, other)| one != other)
 }
 
+/// A name that no two values share: days that no calendar has are all written alike.
+fn named(value: &ScalarValue) -> String {
+    match value {
+        ScalarValue::Date32(day) => format!("{day:?}"),
+        other => format!("{other:?}"),
+    }
+}
+
 /// What a plan gives, as a release reads it.
 fn numbers(accepted: &Accepted, number: Number, batches: &[RecordBatch]) -> Outcome<Vector> {
     let (column, together) = match number {
@@ -267,7 +275,7 @@ fn numbers(accepted: &Accepted, number: Number, batches: &[RecordBatch]) -> Outc
         let values = batch.column(column).as_primitive::<Int64Type>();
         for row in 0..batch.num_rows() {
             let key = |place: &usize| {
-                ScalarValue::try_from_array(batch.column(*place), row).map(|value| format!("{value:?}"))
+                ScalarValue::try_from_array(batch.column(*place), row).map(|value| named(&value))
             };
             let group: Vec<String> = match together {
                 true => Vec::new(),
