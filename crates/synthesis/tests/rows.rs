@@ -354,12 +354,13 @@ fn distance(domain: &Domain, one: &[Vec<u32>], other: &[Vec<u32>], by: &[String]
     let mut table = vec![0.0; places.iter().map(size).product()];
     for (columns, sign) in [(one, 1.0), (other, -1.0)] {
         let each = sign / columns[0].len() as f64;
-        for row in 0..columns[0].len() {
-            let cell = places.iter().fold(0, |cell, place| {
-                cell * size(place) + columns[*place][row] as usize
-            });
-            table[cell] += each;
+        let mut cells = vec![0; columns[0].len()];
+        for place in &places {
+            for (cell, code) in cells.iter_mut().zip(&columns[*place]) {
+                *cell = *cell * size(place) + *code as usize;
+            }
         }
+        cells.iter().for_each(|cell: &usize| table[*cell] += each);
     }
     0.5 * table.iter().map(|value| value.abs()).sum::<f64>()
 }

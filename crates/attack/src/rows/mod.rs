@@ -133,14 +133,14 @@ impl Distinct {
         };
         let mut places: HashMap<Vec<u32>, usize> = HashMap::new();
         let mut all: Vec<(Vec<u32>, BTreeMap<u32, u64>)> = Vec::new();
-        for row in 0..lines(rows) {
-            let codes = line(&others, row);
+        let secrets = left_out.map(|secret| &rows[secret]);
+        for (row, codes) in (0..lines(rows)).map(|row| (row, line(&others, row))) {
             let place = *places.entry(codes.clone()).or_insert(all.len());
             if place == all.len() {
                 all.push((codes, BTreeMap::new()));
             }
-            if let Some(secret) = left_out {
-                *all[place].1.entry(rows[secret][row]).or_default() += 1;
+            if let Some(secrets) = secrets {
+                *all[place].1.entry(secrets[row]).or_default() += 1;
             }
         }
         Self { lines: all }
@@ -175,7 +175,7 @@ mod tests {
 
     /// People whose last column mostly follows from the first two.
     fn people(count: usize, random: &mut Seeded) -> Vec<Vec<u32>> {
-        let mut columns = vec![Vec::with_capacity(count); COLUMNS];
+        let mut columns = vec![Vec::new(); COLUMNS];
         for _ in 0..count {
             let mut codes: Vec<u32> = (0..COLUMNS).map(|_| random.below(6) as u32).collect();
             if random.chance(0.7) {

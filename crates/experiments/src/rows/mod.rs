@@ -33,6 +33,9 @@ const DRAWN: usize = 20;
 /// How many cells a model may have.
 const MODEL_CELLS: u64 = 20_000;
 
+/// Codes, column by column.
+type Rows = Vec<Vec<u32>>;
+
 /// What is studied.
 #[derive(Clone, Debug)]
 pub struct Study {
@@ -232,7 +235,7 @@ impl Study {
         generator: Generator,
         people: &People,
         entropy: &mut impl Entropy,
-    ) -> Result<(Vec<Vec<u32>>, Vec<Vec<u32>>), Error> {
+    ) -> Result<(Rows, Rows), Error> {
         let rho = match generator {
             Generator::Copies => return Ok((people.data.clone(), people.data.clone())),
             Generator::Private => rho_for(&self.epsilon, &self.delta)?,

@@ -25,17 +25,17 @@ pub(super) fn statistic(
     variance: f64,
 ) -> Option<f64> {
     let (by_row, by_column) = (Base::of(rows)?, Base::of(columns)?);
-    let (height, width) = (rows.len() - 1, columns.len() - 1);
+    let width = columns.len() - 1;
     // Y = R·D·Cᵀ in the new bases.
     let lines: Vec<Vec<f64>> = differences
         .chunks_exact(width)
         .map(|line| by_column.change.times(line))
         .collect();
     let mut sum = 0.0;
-    for column in 0..width {
-        let along: Vec<f64> = (0..height).map(|row| lines[row][column]).collect();
-        for (row, value) in by_row.change.times(&along).iter().enumerate() {
-            let sampling = total * by_row.sampling[row] * by_column.sampling[column];
+    for (column, of_column) in by_column.sampling.iter().enumerate() {
+        let along: Vec<f64> = lines.iter().map(|line| line[column]).collect();
+        for (of_row, value) in by_row.sampling.iter().zip(by_row.change.times(&along)) {
+            let sampling = total * of_row * of_column;
             sum += value * value / (variance + sampling);
         }
     }
