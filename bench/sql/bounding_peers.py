@@ -46,18 +46,19 @@ def smartnoise(file, runs, epsilon, delta):
     import pandas
     import snsql
 
-    frame = pandas.read_csv(file)
+    # `month` is a function there.
+    frame = pandas.read_csv(file).rename(columns={"month": "at_month"})
     for visits in (1, 4, 8, 16, 32, 64):
         table = {
             "max_ids": visits,
             "censor_dims": False,
             "person": {"type": "int", "private_id": True},
-            "month": {"type": "int"},
+            "at_month": {"type": "int"},
         }
         reader = snsql.from_df(
             frame, privacy=snsql.Privacy(epsilon=epsilon, delta=delta), metadata={"": {"public": {"visits": table}}, "engine": "pandas"}
         )
-        sql = "SELECT month, COUNT(*) AS n FROM public.visits GROUP BY month"
+        sql = "SELECT at_month, COUNT(*) AS n FROM public.visits GROUP BY at_month"
         answers = [[(int(row[0]), float(row[1])) for row in reader.execute(sql)[1:]] for _ in range(runs)]
         yield {"visits": visits}, answers
 

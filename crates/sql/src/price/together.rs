@@ -38,8 +38,6 @@ pub(crate) struct PlannedSets {
     pub(crate) agreeing: Option<Agreeing>,
     /// The variance of the numbers of each aggregation.
     variances: Vec<f64>,
-    /// How many values each key has.
-    sizes: Vec<usize>,
 }
 
 /// The noise on the numbers of one of several tables that are planned together.
@@ -164,22 +162,11 @@ impl PlannedSets {
             Some(if rounds { variance + rounded } else { variance })
         };
         Some(Self {
-            sizes: sets.values.iter().map(Vec::len).collect(),
             variances: shapes.iter().map(variance).collect::<Option<_>>()?,
             shapes,
             agreeing,
             plan,
         })
-    }
-
-    /// How many times as far as its own noise two cells of a set may move against each other.
-    ///
-    /// The noise of a set's table falls into orthogonal parts (`agreeing`), of which the part of all its keys is the least precise for each of its dimensions: what tells it tells
-    /// every coarser part too. That part has (1 − 1/k) of each axis of k values, so a weighted sum of cells varies at most as those of independent ones would with Π k/(k − 1) times the variance.
-    pub(crate) fn apart(&self, place: usize) -> f64 {
-        let keys = keys_of(&self.shapes[place]);
-        let sizes = keys.iter().map(|key| self.sizes[*key] as f64);
-        sizes.map(|size| size / (size - 1.0)).product::<f64>().sqrt()
     }
 
     fn error(&self) -> f64 {

@@ -192,30 +192,3 @@ fn longer_queries_keep_their_intervals() {
         assert!(told > 0, "{sql}: {:?}", answer.rows);
     }
 }
-
-/// Cells of one total move against each other: their difference is as uncertain as both together, and not as two that know nothing of each other.
-#[test]
-fn cells_that_share_their_noise_may_move_against_each_other() {
-    let bench = Bench::new("0.1");
-    let times = |groups: &str| {
-        let sql = format!(
-            "SELECT smoker, n, n - LAG(n) OVER (ORDER BY smoker) AS change FROM (SELECT smoker, COUNT(*) AS n FROM people GROUP BY {groups}) AS t ORDER BY smoker"
-        );
-        let answer = bench.ask(&sql).unwrap();
-        let width = |column: usize| {
-            let cell = &answer.rows[1][column];
-            let ends = cell.low.zip(cell.high);
-            let (low, high) = ends.unwrap_or_else(|| panic!("{sql}: no interval in {answer:?}"));
-            high - low
-        };
-        let shared = answer.notes.iter().any(|note| note.contains("share their noise"));
-        (shared, width(2) / width(1))
-    };
-    let (shared, times_by_itself) = times("smoker");
-    assert!(
-        !shared && (1.2..1.65).contains(&times_by_itself),
-        "{times_by_itself}"
-    );
-    let (shared, times) = times("ROLLUP (smoker)");
-    assert!(shared && (1.75..2.3).contains(&times), "{shared} {times}");
-}

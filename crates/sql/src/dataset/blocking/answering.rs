@@ -339,11 +339,7 @@ impl Dataset {
         let asked = question.split.aggregations.iter().take(question.visible);
         for (place, aggregation) in asked.enumerate() {
             let (outputs, read) = cut::read(question, place, releases, CONFIDENCE);
-            let table = post::table(aggregation, &releases[place].groups, &outputs)?;
-            tables.push(match &question.together {
-                Some(sets) => post::sharing(table, sets.apart(place))?,
-                None => table,
-            });
+            tables.push(post::table(aggregation, &releases[place].groups, &outputs)?);
             included.push(
                 read.as_ref()
                     .map(|read| read.included.clone())

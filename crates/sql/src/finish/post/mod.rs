@@ -57,23 +57,6 @@ fn reason(field: &Field) -> Option<&'static str> {
 /// Marks, in the description of a released table, that which groups it has was decided by noise.
 const CHOSEN: &str = "deniable.chosen";
 
-/// Marks, in the description of a released table, that its cells share their noise: how many times as far as by themselves they may move against each other.
-const SHARED: &str = "deniable.shared";
-
-/// The same table, whose cells share their noise.
-///
-/// # Errors
-/// Never, for a table that is whole.
-pub(crate) fn sharing(table: RecordBatch, apart: f64) -> Result<RecordBatch, Error> {
-    let schema = table.schema();
-    let mut metadata = schema.metadata().clone();
-    metadata.insert(SHARED.to_owned(), apart.to_string());
-    let schema = Schema::new_with_metadata(schema.fields().clone(), metadata);
-    table
-        .with_schema(Arc::new(schema))
-        .map_err(|error| unplannable(error.into()))
-}
-
 /// The four ends of a column's interval: 95 % and, wider, 97.5 %.
 const ENDS: [&str; 4] = ["low", "high", "wide_low", "wide_high"];
 

@@ -6,8 +6,7 @@
 //!
 //! - Each number moves by itself, normally, as far as its own interval reaches to either side. So a number whose interval includes what limits cut moves further up than down. What is cut is cut
 //!   from all numbers of a table together, so half of the tables then move all numbers by the same part of their intervals, and the interval holds both kinds.
-//! - COUNT and AVG of one group share noise, and move as if they did not. Cells of sets that were planned together may move against each other: they move further, by a factor that covers it
-//!   (`PlannedSets::apart`).
+//! - Numbers that share noise, as COUNT and AVG of one group do, move as if they did not. Sets of ROLLUP and its relatives that are planned together share it across rows, and nothing is told of what is computed over them: a plan with a union is not simulated.
 //! - It suits what changes smoothly with each number. The largest of many noisy numbers, the total of those that noise put first, or the distance of two that are nearly the same are pulled to one
 //!   side by noise, and their simulated values by as much again: of those no interval is told. Ranks are told: theirs are wide where groups are close.
 //! - Rows are found again by the columns that noise has no part in. Where two rows have the same, nothing is told of either.

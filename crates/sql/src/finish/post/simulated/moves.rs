@@ -1,6 +1,6 @@
 //! Tables like the released ones, in which each noisy number is moved as its noise may have moved it.
 
-use super::super::{CHOSEN, ENDS, NOISY, SHARED};
+use super::super::{CHOSEN, ENDS, NOISY};
 use super::replicas::{MOVED, REPLICA};
 use crate::Error;
 use crate::understand::mistakes::unplannable;
@@ -39,8 +39,6 @@ fn table(batch: &RecordBatch, tables: usize, seed: u64) -> Result<RecordBatch, E
     let (rows, copies) = (batch.num_rows(), 2 * tables);
     let again = UInt64Array::from_iter_values((0..copies).flat_map(|_| 0..rows as u64));
     let numbers: Vec<Option<Number<'_>>> = (0..shown).map(|place| Number::of(batch, place)).collect();
-    let apart = schema.metadata().get(SHARED).and_then(|apart| apart.parse().ok());
-    let apart: f64 = apart.unwrap_or(1.0);
     let uneven = numbers.iter().flatten().any(Number::is_uneven);
     let (mut fields, mut columns) = (Vec::new(), Vec::<ArrayRef>::new());
     for (place, number) in numbers.iter().enumerate() {
@@ -58,7 +56,7 @@ fn table(batch: &RecordBatch, tables: usize, seed: u64) -> Result<RecordBatch, E
                             true => [copy as u64, u64::MAX, u64::MAX],
                             false => [copy as u64, row as u64, place as u64],
                         };
-                        number.moved(row, apart * normal(seed, key))
+                        number.moved(row, normal(seed, key))
                     });
                     let values: ArrayRef = Arc::new(Float64Array::from_iter(values));
                     cast(&values, field.data_type())
