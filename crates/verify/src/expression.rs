@@ -10,7 +10,7 @@ use datafusion::arrow::array::{RecordBatch, RecordBatchOptions, new_null_array};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, TimeUnit};
 use datafusion::common::ScalarValue;
 use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::logical_expr::{Operator, Volatility};
+use datafusion::logical_expr::{Operator, TypeSignature, Volatility};
 use datafusion::physical_expr::expressions::{
     BinaryExpr, CaseExpr, CastExpr, Column, InListExpr, IsNotNullExpr, IsNullExpr, LikeExpr, Literal,
     NotExpr, TryCastExpr,
@@ -77,6 +77,9 @@ pub(crate) fn check(expr: &Arc<dyn PhysicalExpr>, input: &Schema, known: &[Known
         if call.fun().signature().volatility != Volatility::Immutable {
             return Err(refused(format!("{} is not the same each time", call.name())));
         }
+        if !takes_these(call, input) {
+            return Err(refused(format!("{} on these operands", call.name())));
+        }
         let called = call.fun().name();
         let total = FUNCTIONS.split_whitespace().any(|name| name == called);
         if !total && !takes_its_constants(call, input) {
@@ -96,6 +99,21 @@ pub(crate) fn check(expr: &Arc<dyn PhysicalExpr>, input: &Schema, known: &[Known
         true => all(),
         false => Err(refused("an expression of a type that is not on the list")),
     }
+}
+
+/// Whether a function of numbers gets numbers of the types that it names. What else it does with others, it does only where there are rows.
+fn takes_these(call: &ScalarFunctionExpr, input: &Schema) -> bool {
+    let TypeSignature::Exact(named) = &call.fun().signature().type_signature else {
+        return true;
+    };
+    let of_numbers = named
+        .iter()
+        .all(|of| matches!(of, DataType::Int64 | DataType::Float64));
+    let mut pairs = call.args().iter().zip(named);
+    let same = |(argument, of): (&Arc<dyn PhysicalExpr>, &DataType)| {
+        argument.data_type(input).is_ok_and(|found| found == *of)
+    };
+    !of_numbers || call.args().len() == named.len() && pairs.all(same)
 }
 
 /// Whether all arguments but one are constants with which the function works. What they are is read before any row, so a row of NULLs tells.
